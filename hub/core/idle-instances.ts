@@ -1,6 +1,6 @@
 /** Idle instances, in the order in which they receive tasks (contract 2.3). */
 import { type InstanceProfile, kindKey } from '@workbench-hub/shared/domain/instance';
-import type { LentHostEnd } from './hosts/host-end.js';
+import type { LentHostEnd } from './hosts/lent-host.js';
 import { insertSorted } from './sorted.js';
 
 /** Version and labels of an instance, and the kind of jobs that it runs; equal instances share one object. */

@@ -439,6 +439,16 @@ export const RELIABILITY: PagePromises = {
       heldBy: [test('test/simulation/hosts/hosts.test.ts', 'hold, from seed %d on')],
     },
     {
+      begins: 'Beside the simulation,',
+      heldBy: [
+        test('test/engine/hosts-killed-at-each-step.test.ts', '%s "%s" of a host that works'),
+        test(
+          'test/hosts/workload-manager-suite.ts',
+          'gives a workload manager up that takes too long, and changes nothing',
+        ),
+      ],
+    },
+    {
       begins: '`npm run simulate -- --studies` runs worlds',
       heldBy: [test('test/simulation/studies/studies.test.ts', 'hold, %s')],
     },

@@ -8,14 +8,6 @@ export const STOP_BEFORE_MS = 60_000;
 /** Time at which what runs on a host must have ended; or, of a host that has not been seen to start, the time that it will have. */
 export type HostEnd = { readonly atMs: number } | { readonly forMs: number };
 
-/** Host of a lent instance that comes and goes, as the hub that lends it tells it. */
-export interface LentHostEnd {
-  /** Id at the hub that lends it. */
-  readonly id: string;
-  /** Time at which what runs on it must have ended, by the clock of this hub. */
-  readonly atMs: number;
-}
-
 /** End of the host of an open allocation; null when it has none. `wallTimeMs` of its recipe is null when the recipe is not configured any more. */
 export function hostEndOf(
   { startedAtMs, endsAtMs }: Pick<Allocation, 'startedAtMs' | 'endsAtMs'>,

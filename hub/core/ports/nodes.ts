@@ -7,7 +7,7 @@ import type {
   LentState,
 } from '@workbench-hub/shared/domain/instance';
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
-import type { LentHostEnd } from '../hosts/host-end.js';
+import type { LentHostEnd } from '../hosts/lent-host.js';
 import type { AgentDrain } from './agent-drains.js';
 
 export interface InstanceView {

@@ -3,7 +3,7 @@
  * however many instances there are.
  */
 
-import type { LentHostEnd } from '../../core/hosts/host-end.js';
+import type { LentHostEnd } from '../../core/hosts/lent-host.js';
 import {
   classKey,
   compareLocations,

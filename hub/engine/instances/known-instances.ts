@@ -10,7 +10,7 @@ import {
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { AgentState } from '../../core/agent-states.js';
-import type { LentHostEnd } from '../../core/hosts/host-end.js';
+import type { LentHostEnd } from '../../core/hosts/lent-host.js';
 import type { InstanceClass } from '../../core/idle-instances.js';
 import type { AgentDrain } from '../../core/ports/agent-drains.js';
 import { countedState } from '../../core/wait-reason.js';

@@ -8,7 +8,7 @@ import type {
 import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { LentHostEnd } from '../../../../core/hosts/host-end.js';
+import type { LentHostEnd } from '../../../../core/hosts/lent-host.js';
 import type { JoinRefusal } from '../../../../core/ports/agents.js';
 import type {
   Joined,

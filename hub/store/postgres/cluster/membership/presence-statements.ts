@@ -1,6 +1,6 @@
 /** Statements on agents and their instances. */
 import type { JobKind } from '@workbench-hub/shared/domain/instance';
-import type { LentHostEnd } from '../../../../core/hosts/host-end.js';
+import type { LentHostEnd } from '../../../../core/hosts/lent-host.js';
 import { sql } from '../../connection/statement.js';
 import { FENCE, HOLDS_AGENTS, IS_LIVE, NOW_MS, RELAXED } from '../common/hub-statements.js';
 
