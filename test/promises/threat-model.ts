@@ -713,6 +713,10 @@ export const THREAT_MODEL: PagePromises = {
       heldBy: [test('test/contract/false-agents.test.ts', 'another version or label of its own instance')],
     },
     {
+      begins: '| `instance` | the end of its',
+      heldBy: [test('test/contract/false-agents.test.ts', 'the end of its host')],
+    },
+    {
       begins: '| `instance` | an instance that is',
       heldBy: [test('test/contract/false-agents.test.ts', 'an instance that is older than any machine')],
     },

@@ -63,6 +63,7 @@ export class Hosts {
   async load(term: number): Promise<void> {
     const { drivers, book, ended, log } = this.#options;
     await book.start(term);
+    if (drivers.size === 0 && book.all.length === 0) return;
     for (const { id, recipe, jobId } of book.all) {
       if (drivers.has(recipe)) continue;
       log.warn(
