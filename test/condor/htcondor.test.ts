@@ -31,7 +31,7 @@ async function open(): Promise<WorkloadManagerUnderTest> {
   };
 }
 
-describe('HTCondor', () => describeWorkloadManager(open));
+describe('HTCondor', () => describeWorkloadManager(open, []));
 
 describe('a job of HTCondor', () => {
   let pool: CondorPool;

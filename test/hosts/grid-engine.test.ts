@@ -42,7 +42,7 @@ async function open(): Promise<WorkloadManagerUnderTest> {
 }
 
 describe.skipIf(!hasGridEngine())('Grid Engine', () => {
-  describeWorkloadManager(open);
+  describeWorkloadManager(open, ['slow', 'quota', 'crash']);
 
   it('lists jobs of the user who asks, and of no other', async () => {
     const cell = await gridEngineCell();

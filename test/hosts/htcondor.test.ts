@@ -36,4 +36,5 @@ async function open(): Promise<WorkloadManagerUnderTest> {
   };
 }
 
-describe('HTCondor, by commands that stand for its own', () => describeWorkloadManager(open));
+describe('HTCondor, by commands that stand for its own', () =>
+  describeWorkloadManager(open, ['slow', 'quota']));

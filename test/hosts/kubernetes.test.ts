@@ -92,7 +92,7 @@ async function open(): Promise<Cluster> {
 }
 
 describe.skipIf(!hasKubectl)('Kubernetes by kubectl', () => {
-  describeWorkloadManager(open);
+  describeWorkloadManager(open, ['slow', 'quota']);
 
   it('takes job.yaml as it is, and as the submit command fills it, on a dry run of the client', async () => {
     const { path: folder, remove } = await temporaryFolder();

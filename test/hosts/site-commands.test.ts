@@ -39,7 +39,8 @@ async function open(via: readonly string[]): Promise<WorkloadManagerUnderTest> {
   };
 }
 
-describe("a workload manager by the site's commands", () => describeWorkloadManager(() => open([])));
+describe("a workload manager by the site's commands", () =>
+  describeWorkloadManager(() => open([]), ['slow', 'quota']));
 
 describe("a workload manager by the site's commands on another machine", () =>
-  describeWorkloadManager(() => open(AS_SSH)));
+  describeWorkloadManager(() => open(AS_SSH), ['slow', 'quota']));

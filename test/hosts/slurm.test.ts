@@ -73,7 +73,10 @@ async function openByRest(): Promise<WorkloadManagerUnderTest> {
 }
 
 const slurmIsThere = hasSlurm();
+const EACH_FAULT = ['slow', 'quota', 'crash', 'loseHostOf'] as const;
 
-describe.skipIf(!slurmIsThere)('Slurm by its commands', () => describeWorkloadManager(openByCommands));
+describe.skipIf(!slurmIsThere)('Slurm by its commands', () =>
+  describeWorkloadManager(openByCommands, EACH_FAULT),
+);
 
-describe.skipIf(!slurmIsThere)('Slurm by slurmrestd', () => describeWorkloadManager(openByRest));
+describe.skipIf(!slurmIsThere)('Slurm by slurmrestd', () => describeWorkloadManager(openByRest, EACH_FAULT));

@@ -58,6 +58,12 @@ interface Faults {
   readonly endsInTime: boolean;
 }
 
+/** Faults with a test of their own. */
+export type ShownFault = 'slow' | 'quota' | 'crash' | 'loseHostOf';
+
+/** Time in which a daemon that was killed has heard of all hosts again, and ends a job: that of Grid Engine waits for their next reports. */
+const AFTER_A_CRASH_MS = 150_000;
+
 /** Time limits of commands and requests are as much shorter. */
 const HASTE = 12;
 
@@ -125,8 +131,12 @@ async function theJob(
   });
 }
 
-async function haveEnded(manager: WorkloadManager, names: readonly string[]): Promise<void> {
-  await eventually(async () => (await manager.jobs(names)).every(({ state }) => state === 'ENDED'));
+async function haveEnded(
+  manager: WorkloadManager,
+  names: readonly string[],
+  limitMs?: number,
+): Promise<void> {
+  await eventually(async () => (await manager.jobs(names)).every(({ state }) => state === 'ENDED'), limitMs);
 }
 
 /** The error of a call that must be rejected. */
@@ -139,7 +149,20 @@ async function faultOf(call: Promise<unknown>): Promise<WorkloadManagerError> {
   throw new Error('the call was not rejected as a workload manager rejects', { cause: error });
 }
 
-export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnderTest>): void {
+/** `shown`: the faults that the workload manager can show within seconds, which its tests then expect of it. */
+export function describeWorkloadManager(
+  open: () => Promise<WorkloadManagerUnderTest>,
+  shown: readonly ShownFault[],
+): void {
+  /** A fault that the workload manager shows. */
+  const faultOfManager = <Fault extends ShownFault>(fault: Fault): NonNullable<Faults[Fault]> => {
+    const found = underTest.faults[fault];
+    if (found === undefined) throw new Error(`the workload manager under test lacks the fault ${fault}`);
+    return found;
+  };
+  const itShows = (fault: ShownFault, title: string, test: () => Promise<void>) => {
+    if (shown.includes(fault)) it(title, test);
+  };
   let underTest: WorkloadManagerUnderTest;
   let allocations: Allocations;
   beforeAll(async () => {
@@ -328,9 +351,8 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     expect(allocations.signals(running)).toBe('');
   });
 
-  it('gives a workload manager up that takes too long, and changes nothing', async ({ skip }) => {
-    const { slow } = underTest.faults;
-    if (slow === undefined) return skip('it cannot be halted here');
+  itShows('slow', 'gives a workload manager up that takes too long, and changes nothing', async () => {
+    const slow = faultOfManager('slow');
     const [running, other] = [allocations.name(), allocations.name()];
     const jobId = await allocations.open().submit({ name: running, credential: 'secret' });
     await theJob(allocations.open(), running, 'RUNNING');
@@ -355,9 +377,8 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     expect(allocations.signals(running)).toBe('');
   });
 
-  it('says in the words of the workload manager that a quota is used up', async ({ skip }) => {
-    const { quota } = underTest.faults;
-    if (quota === undefined) return skip('it has no quota here');
+  itShows('quota', 'says in the words of the workload manager that a quota is used up', async () => {
+    const quota = faultOfManager('quota');
     const [first, further] = [allocations.name(), allocations.name()];
     await allocations.open().submit({ name: first, credential: 'secret' });
     const manager = allocations.open(await quota.useUp());
@@ -386,9 +407,8 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     if (endsInTime) await haveEnded(manager, [name]);
   });
 
-  it('knows its jobs after its daemon was killed', async ({ skip }) => {
-    const { crash } = underTest.faults;
-    if (crash === undefined) return skip('it has no daemon here');
+  itShows('crash', 'knows its jobs after its daemon was killed', async () => {
+    const crash = faultOfManager('crash');
     const manager = allocations.open();
     const name = allocations.name();
     const jobId = await manager.submit({ name, credential: 'secret' });
@@ -399,12 +419,12 @@ export function describeWorkloadManager(open: () => Promise<WorkloadManagerUnder
     expect(await manager.jobs([name])).toMatchObject([{ jobId, state: 'RUNNING' }]);
     expect(allocations.signals(name)).toBe('');
     await manager.cancel(name);
-    await haveEnded(manager, [name]);
+    await haveEnded(manager, [name], AFTER_A_CRASH_MS);
   });
 
-  it('says that a job does not run any more whose host has vanished', async ({ skip }) => {
-    const { loseHostOf, lostJobIs = 'ENDED' } = underTest.faults;
-    if (loseHostOf === undefined) return skip('it notices that only after minutes, or has one host');
+  itShows('loseHostOf', 'says that a job does not run any more whose host has vanished', async () => {
+    const { lostJobIs = 'ENDED' } = underTest.faults;
+    const loseHostOf = faultOfManager('loseHostOf');
     const manager = allocations.open();
     const name = allocations.name();
     const jobId = await manager.submit({ name, credential: 'secret' });

@@ -2,16 +2,16 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { eventually } from '../../support/eventually.js';
 import { relayToHub } from '../../support/hosts/hub-relay.js';
 import { type SlurmCluster, slurmCluster, slurmObstacle } from '../../support/hosts/slurm-cluster.js';
 import { restClient } from '../../support/interface/rest-client.js';
 import { endPrograms, startHub } from '../../support/programs/programs.js';
 import { quantile } from '../figures.js';
+import { ROOT } from '../subjects/hub.js';
 import type { Run, Workload, WorkloadOptions } from '../workload.js';
 
-const AGENT = fileURLToPath(new URL('../../../../agent/bin/workbench-agent.js', import.meta.url));
+const AGENT = join(ROOT, 'agent/bin/workbench-agent.js');
 const HOSTS = 8;
 const TARGET_MS = 2000;
 const WAIT_MS = 120_000;
