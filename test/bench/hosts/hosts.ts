@@ -38,11 +38,11 @@ export const hosts: Workload = {
 
 async function measure(folder: string, { scale }: WorkloadOptions): Promise<Run> {
   const cluster = await slurmCluster();
+  let site: Site | undefined;
   try {
-    const site = await siteOf(cluster, folder);
+    site = await siteOf(cluster, folder);
     const times: HostTimes[] = [];
     for (let host = 0; host < Math.max(2, HOSTS * scale); host++) times.push(await site.runOnHost());
-    site.close();
     const median = (of: (each: HostTimes) => number) => quantile(times.map(of), 0.5);
     const firstTaskMs = ({ startedAtMs, beganAtMs }: HostTimes) => beganAtMs - startedAtMs;
     return {
@@ -63,6 +63,7 @@ async function measure(folder: string, { scale }: WorkloadOptions): Promise<Run>
       processes: [],
     };
   } finally {
+    site?.close();
     await endPrograms();
     await cluster.stop();
   }
@@ -79,8 +80,14 @@ interface HostTimes {
   readonly goneAtMs: number;
 }
 
+interface Site {
+  /** Hands a task in, and waits until it has ended and its host is gone. */
+  runOnHost(): Promise<HostTimes>;
+  close(): void;
+}
+
 /** A hub whose only hosts are those that the cluster brings. */
-async function siteOf(cluster: SlurmCluster, folder: string) {
+async function siteOf(cluster: SlurmCluster, folder: string): Promise<Site> {
   let hub = await startHub(folder);
   const port = Number(new URL(hub.baseUrl).port);
   await hub.stop();
@@ -95,7 +102,6 @@ async function siteOf(cluster: SlurmCluster, folder: string) {
 
   return {
     close: () => relay.close(),
-    /** Hands a task in, and waits until it has ended and its host is gone. */
     async runOnHost(): Promise<HostTimes> {
       for (const name of ['started', 'began', 'ended']) rmSync(file(name), { force: true });
       const createdAtMs = Date.now();
