@@ -8,12 +8,20 @@ export const STOP_BEFORE_MS = 60_000;
 /** Time at which what runs on a host must have ended; or, of a host that has not been seen to start, the time that it will have. */
 export type HostEnd = { readonly atMs: number } | { readonly forMs: number };
 
-/** End of the host of an open allocation; null when it has none. `wallTimeMs` of its recipe is null when the recipe is not configured any more. */
-export function hostEndOf(
+/** End of the time of an open allocation, in milliseconds since 1970: as the workload manager tells it, or else by its start; null when neither is known. */
+export function endMsOf(
   { startedAtMs, endsAtMs }: Pick<Allocation, 'startedAtMs' | 'endsAtMs'>,
   wallTimeMs: number | null,
+): number | null {
+  return endsAtMs ?? (startedAtMs !== null && wallTimeMs !== null ? startedAtMs + wallTimeMs : null);
+}
+
+/** End of the host of an open allocation; null when it has none. `wallTimeMs` of its recipe is null when the recipe is not configured any more. */
+export function hostEndOf(
+  allocation: Pick<Allocation, 'startedAtMs' | 'endsAtMs'>,
+  wallTimeMs: number | null,
 ): HostEnd | null {
-  const endMs = endsAtMs ?? (startedAtMs !== null && wallTimeMs !== null ? startedAtMs + wallTimeMs : null);
+  const endMs = endMsOf(allocation, wallTimeMs);
   if (endMs !== null) return { atMs: endMs - STOP_BEFORE_MS };
   return wallTimeMs === null ? null : { forMs: wallTimeMs - STOP_BEFORE_MS };
 }

@@ -7,7 +7,7 @@ import { attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
-import { usableMs } from '../../core/hosts/host-end.js';
+import { endMsOf, usableMs } from '../../core/hosts/host-end.js';
 import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
 import {
   areOfRecipe,
@@ -405,11 +405,11 @@ export class HostPlanner {
 
   async #lookAfterJoined(allocation: Allocation, recipe: HostRecipe): Promise<void> {
     const { clock, instances } = this.#options;
-    const { id, startedAtMs } = allocation;
-    const endsAtMs = allocation.endsAtMs ?? (startedAtMs === null ? null : startedAtMs + recipe.wallTimeMs);
+    const { id } = allocation;
+    const endMs = endMsOf(allocation, recipe.wallTimeMs);
     const drain = instances.drainOf(id);
     if (drain) return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
-    if (endsAtMs !== null && clock.nowMs() >= endsAtMs - recipe.drainBeforeMs)
+    if (endMs !== null && clock.nowMs() >= endMs - recipe.drainBeforeMs)
       return this.#drain(allocation, { cause: 'TIME', message: 'its time is nearly over' });
     const uselessMs = this.#uselessForMs(id);
     if (uselessMs >= recipe.joinWithinMs) {
