@@ -120,7 +120,7 @@ interface AgentOfJob {
   readonly running: readonly AttemptRef[];
 }
 
-/** What happens to the jobs: they start after a while, their agents join, run what they get, and end with them. */
+/** Jobs of the workload manager: they start after a while, and their agents join, run their tasks and end with them. */
 class Jobs {
   readonly #agents = new Map<string, AgentOfJob>();
   readonly #looks = { waiting: 0, running: 0 };

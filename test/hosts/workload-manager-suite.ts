@@ -52,7 +52,7 @@ interface Faults {
   shorten?(jobId: string): Promise<unknown>;
   /** Makes the host of a job vanish, and lets the test bring it back. */
   loseHostOf?(jobId: string): Promise<() => Promise<void>>;
-  /** What it then says of the job; ENDED by default. */
+  /** State of such a job as the workload manager reports it; ENDED by default. */
   readonly lostJobIs?: 'ENDED' | 'QUEUED';
   /** Whether it ends jobs within seconds of the end of their time. */
   readonly endsInTime: boolean;
@@ -370,7 +370,7 @@ export function describeWorkloadManager(
     } finally {
       await slow.resume();
     }
-    // What was cut off may have been taken, once: only its name tells.
+    // The job whose submit was cut off may have been taken, at most once.
     const jobs = await eventually(() => allocations.open().jobs([running, other]));
     expect(jobs.filter(({ name }) => name === running)).toMatchObject([{ jobId, state: 'RUNNING' }]);
     expect(jobs.filter(({ name }) => name === other).length).toBeLessThan(2);

@@ -6,7 +6,7 @@ import type { PointEnd } from './study.js';
 import type { ReadValue } from './values/read-value.js';
 import type { ValueRule } from './values/value-rules.js';
 
-/** What counts of the task of a point. */
+/** Fields of an ended task from which the outcome of its point follows. */
 export type EndedTask = Pick<
   Task,
   'status' | 'batchExecutionStatus' | 'message' | 'requestedAtMs' | 'startedAtMs' | 'endedAtMs'

@@ -146,7 +146,7 @@ export class RecipeDriver {
     const { manager } = this.#options;
     const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
     if (asked.length === 0) return;
-    // What is left may be as old as the question: an answer that is slow must not make an end later than it is.
+    // The remaining time counts from the request: a slow answer must not make an end later than it is.
     const { clock } = this.#options.runtime;
     const asking = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
     const jobs = await this.#answerOf(() => manager.jobs(asked.map(({ id }) => id)));

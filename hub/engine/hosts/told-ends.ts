@@ -1,6 +1,6 @@
 /**
- * What the agents of allocations have been told of the end of their hosts. An agent counts its wall time from its own start, and the workload manager
- * from another moment, or less of it: so the agent stops at the time that the workload manager says (decision 0100).
+ * Ends of hosts as their agents have been told them. An agent counts the wall time from its own start; the workload manager may count from an earlier
+ * moment, or grant less. So the hub tells the agent the end that the workload manager states (decision 0100).
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SlurmWatch } from './slurm-watch.js';
 
-/** What one look finds. */
+/** Findings of one look. */
 interface Look {
   /** Tasks that wait; undefined while the hub is away. */
   readonly waiting: number | undefined;
