@@ -32,7 +32,7 @@ export function openHostRecipes(
   });
 }
 
-/** Settings of the workload manager without the options of the recipe, as text. */
+/** Settings of the workload manager without those by which recipes at the same one differ, as text. */
 function keyOf({ manager }: HostRecipeConfig): string {
-  return JSON.stringify({ ...manager, options: null });
+  return JSON.stringify({ ...manager, options: null, submit: null });
 }

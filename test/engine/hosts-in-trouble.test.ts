@@ -15,7 +15,7 @@ import { ManagerInMemory, recipeWith } from '../support/engine/manager-in-memory
 engineForEachTest();
 
 const HOUR_MS = 60 * MINUTE_MS;
-const only = () => manager.live[0] as string;
+const only = (asked = manager) => asked.live[0] as string;
 
 /** Has a host come for the task that waits, and begin it. */
 async function hostThatBegins() {
@@ -144,4 +144,115 @@ it('the ends of hosts are kept, and their rows closed, when all recipes are remo
   await pass(22 * MINUTE_MS);
   expect(await engine.store.allocations.open()).toEqual([]);
   expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED', cause: 'TIME' });
+});
+
+/** Two recipes, of which the second brings hosts with labels of belts as well. */
+async function startWithTwo(managerKey: string) {
+  const [first, second] = [new ManagerInMemory(), new ManagerInMemory()];
+  const instanceClass = { version: '9.1.0', labels: ['belts'], runs: undefined };
+  const belts = recipeWith(second, {
+    ...{ name: 'belts', managerKey, idleMs: 5 * MINUTE_MS },
+    instances: [{ instanceClass, count: 1, ids: ['sim'] }],
+  });
+  await startAnew({ hosts: [recipeWith(first), belts] });
+  first.clock = second.clock = engine.runtime.clock;
+  await pass(MINUTE_MS);
+  return { first, second };
+}
+
+/** A host that the manager has been asked for starts, and its agent joins. */
+async function startOn(asked: ManagerInMemory, instance: object = {}) {
+  const name = asked.live.at(-1) as string;
+  asked.run(name, HOUR_MS);
+  await pass(3000);
+  const agent = await joinAs(name, instance);
+  await pass(2000);
+  return { name, agent };
+}
+
+const BELTS = { classifiers: [{ type: 'LABLES', value: 'belts' } as const] };
+
+it('a job that is queued for ever lets another recipe bring a host for its tasks, one at a time', async () => {
+  const { first, second } = await startWithTwo('other');
+  const asked = () => [first, second].map(({ live }) => live.length);
+  for (let at = 0; at < 3; at++) await create();
+  await pass(9 * MINUTE_MS);
+  expect(asked()).toEqual([3, 0]);
+  await pass(20 * MINUTE_MS);
+  expect(asked()).toEqual([3, 1]);
+
+  const { agent } = await startOn(second, { labels: ['belts'] });
+  expect(agent.assigned).toHaveLength(1);
+  await pass(MINUTE_MS);
+  expect(asked()).toEqual([2, 2]);
+});
+
+it('a job that is queued for ever does not take idle hosts from another recipe of its workload manager', async () => {
+  const { first, second } = await startWithTwo('slurm');
+  await create(BELTS);
+  await pass();
+  const { agent } = await startOn(second, { labels: ['belts'] });
+  // The other recipe is asked for a host by a task for which no host of this one has the time.
+  await create({ timeLimitS: 3200 });
+  await pass(11 * MINUTE_MS);
+  expect(first.live).toHaveLength(1);
+  await agent.end(agent.latest.ref, 'OK');
+  await pass(4 * MINUTE_MS);
+  expect(second.canceled).toEqual([]);
+  await pass(2 * MINUTE_MS);
+  expect(second.canceled).toHaveLength(1);
+});
+
+it('a submit that is never answered is tried later and later, and is a fault although the list is answered', async () => {
+  await startWith();
+  manager.failsSubmits = true;
+  await create();
+  const states = new Set<string | undefined>();
+  for (let at = 0; at < 30 * 30; at++) {
+    await pass(2000);
+    const [view] = await engine.recipeViews.all();
+    if (at > 5) states.add(`${view?.state}: ${view?.message}`);
+  }
+  expect([...states]).toEqual(['UNREACHABLE: it takes no job']);
+  expect(manager.submits).toBeLessThan(12);
+
+  manager.failsSubmits = false;
+  await pass(5 * MINUTE_MS);
+  expect(manager.live).toHaveLength(1);
+  expect(await engine.recipeViews.all()).toMatchObject([{ state: 'READY' }]);
+});
+
+it('an allocation keeps its end when the wall time of its recipe is changed', async () => {
+  const asked = new ManagerInMemory();
+  const setup = { hosts: [recipeWith(asked)] };
+  await startAnew(setup);
+  await pass(MINUTE_MS);
+  await create();
+  await pass();
+  asked.run(only(asked), null);
+  await pass();
+  const [begun] = await engine.store.allocations.open();
+  setup.hosts = [recipeWith(asked, { wallTimeMs: 10 * HOUR_MS })];
+  await restart();
+  await pass(MINUTE_MS);
+  const [known] = await engine.store.allocations.open();
+  expect(known?.endsAtMs).toBe(begun?.endsAtMs);
+  expect(known?.endsAtMs).toBe((begun?.startedAtMs ?? 0) + HOUR_MS);
+});
+
+it('a host comes for a task behind those of very many requirements that no recipe has the time for', async () => {
+  const labels = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+  await startWith({
+    instances: [{ instanceClass: { version: '9.1.0', labels, runs: undefined }, count: 1, ids: ['sim'] }],
+  });
+  for (let bits = 0; bits < 255; bits++) {
+    const some = labels.filter((_, at) => (bits & (1 << at)) !== 0);
+    const classifiers = some.map((value) => ({ type: 'LABLES', value }) as const);
+    await create({ classifiers, timeLimitS: 36_000 });
+  }
+  await pass();
+  expect(manager.launches).toEqual([]);
+  await create({ classifiers: labels.map((value) => ({ type: 'LABLES', value }) as const) });
+  await pass();
+  expect(manager.launches).toHaveLength(1);
 });

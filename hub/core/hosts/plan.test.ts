@@ -296,3 +296,59 @@ describe('bounds by user', () => {
     expect(freeWith({ allocations: null, hostHoursPerDay: null })).toBe(9);
   });
 });
+
+describe('allocations that have been queued for long', () => {
+  const bothFor = (count: number): WaitingGroup => ({
+    ...waiting(count),
+    waitingFor: new Map([
+      ['gears', count],
+      ['belts', count],
+    ]),
+  });
+  const ofState = (recipe: string, state: AllocationState, ids: string[]) =>
+    ids.map((id) => allocationWith({ id, recipe, state }));
+  const gears = planned({
+    allocations: ofState('gears', 'QUEUED', ['a', 'b']),
+    overdue: new Set(['a', 'b']),
+  });
+  const belts = (state: AllocationState = 'QUEUED', ...ids: string[]) =>
+    planned({ recipe: recipeOf({ name: 'belts' }), allocations: ofState('belts', state, ids) });
+  const planOf = (groups: WaitingGroup[], recipes: PlannedRecipe[]) => {
+    const { wanted, surplus } = planHosts(groups, [], recipes);
+    return [...wanted.map(({ recipe: { name } }) => `+${name}`), ...surplus.map(({ id }) => `-${id}`)];
+  };
+
+  it('let another recipe bring one host at a time for their tasks, and are kept meanwhile', () => {
+    for (const order of [(all: PlannedRecipe[]) => all, (all: PlannedRecipe[]) => all.toReversed()]) {
+      expect(planOf([bothFor(4)], order([gears, belts()]))).toEqual(['+belts']);
+      expect(planOf([bothFor(4)], order([gears, belts('QUEUED', 'c')]))).toEqual([]);
+      expect(planOf([bothFor(4)], order([gears, belts('STARTED', 'c')]))).toEqual([]);
+      expect(planOf([bothFor(4)], order([gears, belts('QUEUED', 'c', 'd')]))).toEqual(['-d']);
+    }
+    const overdueToo = { ...belts('QUEUED', 'c'), overdue: new Set(['c']) };
+    expect(planOf([bothFor(4)], [gears, overdueToo])).toEqual([]);
+    expect(planOf([bothFor(2)], [gears, overdueToo])).toEqual(['-b']);
+  });
+
+  it('are given back when their tasks have found other hosts, before one more is wanted', () => {
+    expect(planOf([bothFor(2)], [gears, belts()])).toEqual(['-b']);
+    expect(planOf([bothFor(2)], [gears, belts('QUEUED', 'c')])).toEqual(['-b']);
+    expect(planOf([bothFor(0)], [gears, belts('QUEUED', 'c')])).toEqual(['-b', '-a', '-c']);
+  });
+
+  it('keep what their own recipe still has to bring first', () => {
+    expect(planOf([bothFor(6)], [gears, belts()])).toEqual(['+gears']);
+  });
+
+  it('change nothing where no other recipe can bring a host', () => {
+    expect(planOf([waiting(4)], [gears, belts()])).toEqual([]);
+    expect(planOf([bothFor(4)], [gears, { ...belts(), isHeld: true }])).toEqual([]);
+  });
+
+  it('leave one host less for others', () => {
+    const freeOf = (recipes: PlannedRecipe[]) => planHosts([bothFor(4)], [], recipes).free.get('belts');
+    expect(freeOf([gears, belts()])).toBe(9);
+    expect(freeOf([gears, belts('QUEUED', 'c')])).toBe(9);
+    expect(freeOf([planned({ allocations: gears.allocations }), belts()])).toBe(10);
+  });
+});

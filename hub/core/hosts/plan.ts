@@ -57,6 +57,8 @@ export interface PlannedRecipe {
   readonly isTried: boolean;
   /** Whether its workload manager has not answered for a while: hosts that have not started there keep none from other recipes. */
   readonly isAway?: boolean;
+  /** Ids of allocations that have been queued for long: their tasks may get a host of another recipe, too. */
+  readonly overdue?: ReadonlySet<string>;
   /** Host-hours that began within the last 24 hours. */
   readonly hostHours: number;
   /** The same by user, of those that were wanted for a user. */
@@ -115,21 +117,44 @@ interface Need {
   readonly ofAll: Demand;
 }
 
+/** The plan. Tasks of allocations that are overdue may have one host more on its way, of another recipe. */
 export function planHosts(
   groups: readonly WaitingGroup[],
   supply: readonly Supply[],
   recipes: readonly PlannedRecipe[],
 ): HostPlan {
+  const plan = planCounting(groups, supply, recipes);
+  const countingOverdueOf = (recipe: string | null) =>
+    planCounting(
+      groups,
+      supply,
+      recipes.map((planned) => (planned.recipe.name === recipe ? planned : withoutOverdue(planned))),
+    );
+  const { wanted, unneeded, free } = recipes.some(isOverdue) ? withOneMore(plan, countingOverdueOf) : plan;
+  return { wanted, surplus: unneeded.filter(isQueued), free };
+}
+
+interface Counted extends Pick<HostPlan, 'wanted' | 'free'> {
+  /** Allocations that have not joined and that no task needs, by recipe, newest first. */
+  readonly unneeded: readonly Allocation[];
+}
+
+function planCounting(
+  groups: readonly WaitingGroup[],
+  supply: readonly Supply[],
+  recipes: readonly PlannedRecipe[],
+): Counted {
   const needs = needsOf(groups);
   const soonFree = needs.filter(({ group: { medianMs } }) => medianMs !== null && medianMs <= SOON_FREE_MS);
   for (const { idle, busy, ...ofClass } of supply) {
     take(needs, { ...ofClass, count: idle });
     take(soonFree, { ...ofClass, count: busy });
   }
-  const unneeded = recipes.map((planned) => cover(needs, planned));
+  const overdueFirst = recipes.toSorted((a, b) => Number(isOverdue(b)) - Number(isOverdue(a)));
+  const unneeded = new Map(overdueFirst.map((planned) => [planned, cover(needs, planned)]));
   const wanted: WantedAllocation[] = [];
   const free = new Map<string, number>();
-  for (const [at, planned] of recipes.entries()) {
+  for (const planned of recipes) {
     const room = roomOf(planned);
     const users = new RoomByUser(planned);
     let count = 0;
@@ -140,10 +165,49 @@ export function planHosts(
     }
     free.set(
       planned.recipe.name,
-      Math.min(room - count, users.roomFor(NOBODY)) + (unneeded[at]?.length ?? 0),
+      Math.min(room - count, users.roomFor(NOBODY)) + (unneeded.get(planned)?.length ?? 0),
     );
   }
-  return { wanted, surplus: unneeded.flat().filter(isQueued), free };
+  return { wanted, unneeded: recipes.flatMap((planned) => unneeded.get(planned) ?? []), free };
+}
+
+function overdueOf({ overdue = new Set<string>() }: PlannedRecipe): readonly string[] {
+  return [...overdue];
+}
+
+function isOverdue(planned: PlannedRecipe): boolean {
+  return overdueOf(planned).length > 0;
+}
+
+/** A recipe as if its overdue allocations were not there; it brings no other ones for their tasks. */
+function withoutOverdue(planned: PlannedRecipe): PlannedRecipe {
+  if (!isOverdue(planned)) return planned;
+  const overdue = overdueOf(planned);
+  const allocations = planned.allocations.filter(({ id }) => !overdue.includes(id));
+  return { ...planned, allocations, isHeld: true, overdue: new Set() };
+}
+
+/** The plan with one allocation more than the tasks need: one that they need when those of other recipes that are overdue are not counted. */
+function withOneMore(plan: Counted, countingOverdueOf: (recipe: string | null) => Counted): Counted {
+  const unneededOf = new Map(
+    plan.unneeded.map(({ recipe }) => [recipe, countingOverdueOf(recipe).unneeded.map(({ id }) => id)]),
+  );
+  const more = plan.unneeded.findLast(({ id, recipe }) => !unneededOf.get(recipe)?.includes(id));
+  if (more !== undefined)
+    return {
+      ...plan,
+      unneeded: plan.unneeded.filter((each) => each !== more),
+      free: withOneLess(plan.free, more.recipe),
+    };
+  if (plan.wanted.length > 0 || plan.unneeded.length > 0) return plan;
+  const [first] = countingOverdueOf(null).wanted;
+  return first === undefined
+    ? plan
+    : { ...plan, wanted: [first], free: withOneLess(plan.free, first.recipe.name) };
+}
+
+function withOneLess(free: Counted['free'], recipe: string): Counted['free'] {
+  return new Map(free).set(recipe, Math.max(0, (free.get(recipe) ?? 0) - 1));
 }
 
 /** Short tasks of this hub are added up over the users of a requirement: those of many can share an instance. */

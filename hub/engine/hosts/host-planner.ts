@@ -71,6 +71,8 @@ const LATEST = 20;
 const TAKES_TASKS_MS = 3000;
 /** Time without an answer after which hosts that a workload manager was asked for keep none from other recipes. */
 const AWAY_FOR_LONG_MS = 120_000;
+/** Time from the wish for an allocation after which it is overdue while its job is queued. */
+const OVERDUE_MS = 10 * 60_000;
 /** Time on one attempt after which an instance does not count as soon free. */
 const BUSY_FOR_LONG_MS = 60_000;
 /** Idle time of a host after which it is given back for another recipe whose allocations wait. */
@@ -239,13 +241,16 @@ export class HostPlanner {
       const open = book.of(recipe.name);
       const note = notes.get(recipe.name);
       const failed = failedStarts([...open, ...latest], { resumedAtMs: note?.resumedAtMs ?? null, nowMs });
+      const isAway = this.#isAwayForLong(recipe.name, note);
+      const overdue = isAway ? [] : open.filter((each) => isOverdue(each, nowMs));
       planned.push({
         recipe,
         allocations: open,
         starting: this.#starting(recipe, open),
         isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
         isTried: failed.count > 0,
-        isAway: this.#isAwayForLong(recipe.name, note),
+        isAway,
+        overdue: new Set(overdue.map(({ id }) => id)),
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + reservedHostHours(open, recipe, nowMs),
         hostHoursOf: hostHoursByUser(open, recipe, ranForUsers, nowMs),
       });
@@ -373,11 +378,15 @@ export class HostPlanner {
     return isAfterAll || wantedAtMs <= note.drainedAtMs;
   }
 
-  /** Whether allocations of another recipe wait at the same workload manager. */
+  /** Whether allocations of another recipe wait at the same workload manager, and may start soon. */
   #isWantedByOthers({ name, managerKey }: HostRecipe): boolean {
-    const { recipes, book } = this.#options;
+    const { recipes, book, clock } = this.#options;
+    const nowMs = clock.nowMs();
     return recipes.some(
-      (other) => other.name !== name && other.managerKey === managerKey && book.of(other.name).some(isQueued),
+      (other) =>
+        other.name !== name &&
+        other.managerKey === managerKey &&
+        book.of(other.name).some((each) => isQueued(each) && !isOverdue(each, nowMs)),
     );
   }
 
@@ -465,6 +474,11 @@ export class HostPlanner {
 
 function isPausedBy(note: RecipeNote | undefined): boolean {
   return note !== undefined && note.pausedAtMs !== null;
+}
+
+/** Whether an allocation has been queued for so long that it may never start. */
+function isOverdue(allocation: Allocation, nowMs: number): boolean {
+  return isQueued(allocation) && nowMs - allocation.wantedAtMs >= OVERDUE_MS;
 }
 
 /** Instances of the agent of an allocation, by class. */

@@ -18,6 +18,10 @@ export class ManagerInMemory implements WorkloadManager {
   readonly removed: string[] = [];
   /** Whether nothing is answered. */
   isAway = false;
+  /** Whether submits alone are not answered. */
+  failsSubmits = false;
+  /** Number of submits that it was asked for. */
+  submits = 0;
   /** Whether it takes a job, and its answer is lost. */
   losesAnswers = false;
   /** Reason for which it refuses jobs; null when it takes them. */
@@ -29,7 +33,9 @@ export class ManagerInMemory implements WorkloadManager {
   readonly #endsAtMs = new Map<string, number>();
 
   async submit(launch: Launch): Promise<string> {
+    this.submits++;
     this.#answer();
+    if (this.failsSubmits) throw new WorkloadManagerError('UNAVAILABLE', 'it takes no job');
     if (this.refusal !== null) throw new WorkloadManagerError('REFUSED', this.refusal);
     this.launches.push(launch);
     const jobId = `${this.launches.length}`;

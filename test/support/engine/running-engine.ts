@@ -209,6 +209,7 @@ export interface NewWork {
   readonly name?: string | null;
   readonly classifiers?: readonly Classifier[];
   readonly job?: Job;
+  readonly timeLimitS?: number;
 }
 
 const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
@@ -216,9 +217,9 @@ const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
 /** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
 export async function createTask(
   engine: EngineUnderTest,
-  { name = null, classifiers = [], job = SECOND_OF_WORK, notify }: NewWork = {},
+  { name = null, classifiers = [], job = SECOND_OF_WORK, timeLimitS, notify }: NewWork = {},
 ): Promise<string> {
-  const request = { name, creator: null, classifiers, timeLimitS: null, job };
+  const request = { name, creator: null, classifiers, timeLimitS: timeLimitS ?? null, job };
   const task = await engine.tasks.create({ ...request, ...(notify === undefined ? {} : { notify }) });
   await engine.runtime.settle();
   return task.id;
