@@ -52,6 +52,9 @@ const AT_A_TIME = 4;
 const SAME_END_MS = 5000;
 /** Time from the start of a term for which agents that had joined are expected to join again. */
 const REJOIN_MS = 60_000;
+/** Delay of the next submit after one that was not answered; it doubles with each further one. */
+const SUBMIT_AGAIN_MS = 10_000;
+const LONGEST_SUBMIT_AGAIN_MS = 5 * 60_000;
 /** End of the output of a failed start that is kept. */
 const KEPT_OUTPUT = 2000;
 /** Time before the end of its time from which an allocation counts as ended by it. */
@@ -79,6 +82,9 @@ export class RecipeDriver {
   #startedAtMs = 0;
   /** Why the workload manager does not answer, as it is kept; undefined while that is not known: an earlier term may have kept another one. */
   #fault: string | null | undefined;
+  /** Submits in a row that were not answered, and the time of the next one. */
+  #failedSubmits = 0;
+  #submitAtMs = Number.NEGATIVE_INFINITY;
   readonly #changeSubscribers: (() => void)[] = [];
 
   constructor(options: RecipeDriverOptions) {
@@ -109,6 +115,7 @@ export class RecipeDriver {
   start(): void {
     this.#startedAtMs = this.#options.runtime.clock.monotonicMs();
     this.#fault = undefined;
+    this.#submitted();
     this.#putBack.clear();
     this.#doubtful.clear();
     this.#unknownSinceMs.clear();
@@ -131,41 +138,42 @@ export class RecipeDriver {
   }
 
   async #pass(): Promise<number | undefined> {
+    if (!this.#mine.some(({ state }) => state === 'WANTED')) this.#submitted();
     if (this.#mine.length === 0) {
       this.#answered();
       return undefined;
     }
-    await this.#follow();
-    await this.#submitWanted();
+    if (await this.#follow()) await this.#submitWanted();
     await this.#giveBack();
     return this.#mine.length === 0 ? undefined : ASK_MS;
   }
 
-  /** Asks for the jobs, and takes note of what has changed. */
-  async #follow(): Promise<void> {
+  /** Asks for the jobs, and takes note of what has changed. Resolves with whether the workload manager has answered, if it was asked. */
+  async #follow(): Promise<boolean> {
     const { manager } = this.#options;
     const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
-    if (asked.length === 0) return;
+    if (asked.length === 0) return true;
     // The remaining time counts from the request: a slow answer must not make an end later than it is.
     const { clock } = this.#options.runtime;
     const asking = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
     const jobs = await this.#answerOf(() => manager.jobs(asked.map(({ id }) => id)));
-    if (jobs === undefined) return;
+    if (jobs === undefined) return false;
     for (const { id } of asked) {
-      if (this.#loop.isStopped) return;
+      if (this.#loop.isStopped) break;
       await this.#note(
         id,
         jobs.filter(({ name }) => name === id),
         asking,
       );
     }
+    return true;
   }
 
   async #note(id: string, jobs: readonly ManagedJob[], asking: Asking): Promise<void> {
     const job = jobs.find(({ state }) => state === 'RUNNING') ?? jobs.find(({ state }) => state === 'QUEUED');
     if (job) {
       this.#unknownSinceMs.delete(id);
-      this.#doubtful.delete(id);
+      if (this.#doubtful.delete(id)) this.#submitted();
       this.#handedIn.add(id);
       return job.state === 'RUNNING' ? this.#runs(id, job, asking) : this.#waits(id, job);
     }
@@ -190,26 +198,24 @@ export class RecipeDriver {
   }
 
   async #runs(id: string, { jobId, remainingMs }: ManagedJob, asking: Asking): Promise<void> {
-    const { book, runtime, toldEnds } = this.#options;
-    const nowMs = runtime.clock.nowMs();
-    const endsAtMs = remainingMs === null ? null : asking.atMs + Math.floor(remainingMs);
+    const { book, runtime, toldEnds, recipe } = this.#options;
     const known = book.get(id);
     if (!known) return;
     this.#putBack.delete(id);
+    const startedAtMs = known.startedAtMs ?? runtime.clock.nowMs();
+    const endsAtMs =
+      remainingMs === null
+        ? (known.endsAtMs ?? startedAtMs + recipe.wallTimeMs)
+        : asking.atMs + Math.floor(remainingMs);
     if (remainingMs !== null) toldEnds.tell(id, remainingMs, asking.monotonicMs);
     if (isQueued(known)) {
-      if (await book.move(id, 'start', { jobId, startedAtMs: nowMs, endsAtMs, message: null }))
-        this.#changed();
+      if (await book.move(id, 'start', { jobId, startedAtMs, endsAtMs, message: null })) this.#changed();
       return;
     }
     // The agent may have been faster than this answer, and the time may have been changed.
-    const isSame = endsAtMs === null || Math.abs((known.endsAtMs ?? 0) - endsAtMs) < SAME_END_MS;
+    const isSame = Math.abs((known.endsAtMs ?? 0) - endsAtMs) < SAME_END_MS;
     if (isSame && known.startedAtMs !== null && known.jobId === jobId) return;
-    await book.note(id, {
-      jobId,
-      startedAtMs: known.startedAtMs ?? nowMs,
-      endsAtMs: endsAtMs ?? known.endsAtMs,
-    });
+    await book.note(id, { jobId, startedAtMs, endsAtMs });
     this.#changed();
   }
 
@@ -296,6 +302,7 @@ export class RecipeDriver {
   }
 
   async #submitWanted(): Promise<void> {
+    if (this.#options.runtime.clock.monotonicMs() < this.#submitAtMs) return;
     const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#doubtful.has(id));
     for (let at = 0; at < wanted.length; at += AT_A_TIME) {
       if (this.#loop.isStopped) return;
@@ -308,15 +315,19 @@ export class RecipeDriver {
     this.#handedIn.add(id);
     try {
       const jobId = await manager.submit({ name: id, credential: credentialOf(id) });
+      this.#submitted();
       this.#answered();
       await book.move(id, 'submit', { jobId });
       this.#changed();
     } catch (error) {
       if (!(error instanceof WorkloadManagerError)) throw error;
-      if (error.fault === 'REFUSED')
+      if (error.fault === 'REFUSED') {
+        this.#submitted();
         return this.#end(id, 'end', { cause: 'REFUSED', message: error.message });
+      }
       // It may have been taken: only the list of the jobs tells.
       this.#doubtful.add(id);
+      this.#notSubmitted();
       this.#failed(error);
     }
   }
@@ -378,8 +389,22 @@ export class RecipeDriver {
     }
   }
 
+  #submitted(): void {
+    this.#failedSubmits = 0;
+    this.#submitAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Delays the next submit; those of one moment count once. */
+  #notSubmitted(): void {
+    const nowMs = this.#options.runtime.clock.monotonicMs();
+    if (nowMs < this.#submitAtMs) return;
+    this.#submitAtMs = nowMs + Math.min(LONGEST_SUBMIT_AGAIN_MS, SUBMIT_AGAIN_MS * 2 ** this.#failedSubmits);
+    this.#failedSubmits++;
+  }
+
+  /** The workload manager has answered a question, which says nothing about submits that fail. */
   #answered(): void {
-    if (this.#fault === null) return;
+    if (this.#fault === null || (this.#failedSubmits > 0 && this.#fault !== undefined)) return;
     const hasFailed = this.#fault !== undefined;
     this.#setFault(null);
     if (hasFailed)
