@@ -8,8 +8,10 @@ import type { QueueGroup, TaskQueue } from '../../core/ports/task-queue.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 
 const GROUPS_PER_PAGE = 500;
-/** Requirements that a plan considers: more would not change how many hosts are wanted. */
-const MAX_GROUPS = 200;
+/** Requirements that a plan considers for a recipe: more would hardly change how many of its hosts are wanted. */
+const MAX_GROUPS_OF_RECIPE = 200;
+/** Requirements whose tasks a plan counts; those beyond wait until others are gone. */
+const MAX_GROUPS = 1000;
 /** Tasks of a requirement that are counted. */
 const MAX_TASKS = 10_000;
 
@@ -25,20 +27,39 @@ export async function readWaitingWork(
 ): Promise<WaitingGroup[]> {
   const groups: WaitingGroup[] = [];
   const areByUser = recipes.some(({ limits }) => limits.perUser !== undefined);
-  for (const group of await fittingGroups(recipes, options.queue)) {
-    const requirement = requirementOfKey(group.requirementKey);
-    const medianMs = options.ends.medianMs(group.requirementKey);
-    const byUser = new Map<string | null, Map<string, number>>();
-    for (const recipe of recipes) {
-      if (!fitsAny(recipe, group)) continue;
-      for (const [user, count] of await countsOf(group, recipe, areByUser, options)) {
-        const ofUser = byUser.get(user) ?? new Map<string, number>();
-        byUser.set(user, ofUser.set(recipe.name, count));
-      }
-    }
-    for (const [forUser, waitingFor] of byUser) groups.push({ requirement, forUser, waitingFor, medianMs });
+  const considered = new Map<string, number>();
+  const isOpen = ({ name }: RecipeToPlan) => (considered.get(name) ?? 0) < MAX_GROUPS_OF_RECIPE;
+  let counted = 0;
+  for await (const group of fittingGroups(recipes, options.queue)) {
+    if (counted === MAX_GROUPS || !recipes.some(isOpen)) break;
+    const fitting = recipes.filter((recipe) => fitsAny(recipe, group));
+    if (!fitting.some(isOpen)) continue;
+    counted++;
+    const ofGroup = await waitingGroupsOf(group, fitting, areByUser, options);
+    for (const name of new Set(ofGroup.flatMap(({ waitingFor }) => [...waitingFor.keys()])))
+      considered.set(name, (considered.get(name) ?? 0) + 1);
+    groups.push(...ofGroup);
   }
   return groups;
+}
+
+/** The tasks of one requirement; by user, if a recipe has bounds by user. */
+async function waitingGroupsOf(
+  group: QueueGroup,
+  recipes: readonly RecipeToPlan[],
+  areByUser: boolean,
+  options: WaitingWorkOptions,
+): Promise<WaitingGroup[]> {
+  const requirement = requirementOfKey(group.requirementKey);
+  const medianMs = options.ends.medianMs(group.requirementKey);
+  const byUser = new Map<string | null, Map<string, number>>();
+  for (const recipe of recipes) {
+    for (const [user, count] of await countsOf(group, recipe, areByUser, options)) {
+      const ofUser = byUser.get(user) ?? new Map<string, number>();
+      byUser.set(user, ofUser.set(recipe.name, count));
+    }
+  }
+  return [...byUser].map(([forUser, waitingFor]) => ({ requirement, forUser, waitingFor, medianMs }));
 }
 
 /** Tasks of a group that end within the time of a recipe, by user; all of them under null, unless they are told apart. */
@@ -58,20 +79,18 @@ async function countsOf(
   return count === 0 ? [] : [[null, count]];
 }
 
-async function fittingGroups(
+async function* fittingGroups(
   recipes: readonly RecipeToPlan[],
   queue: WaitingWorkOptions['queue'],
-): Promise<QueueGroup[]> {
+): AsyncGenerator<QueueGroup> {
   const classes = recipes.flatMap(({ instances }) => instances.map(({ instanceClass }) => instanceClass));
   const maxKeyBytes = maxFittingKeyBytes(classes);
-  const found: QueueGroup[] = [];
   let afterGroupId: number | null = 0;
-  while (afterGroupId !== null && found.length < MAX_GROUPS) {
+  while (afterGroupId !== null) {
     const page = await queue.waitingGroups({ afterGroupId, limit: GROUPS_PER_PAGE, maxKeyBytes });
-    found.push(...page.groups.filter((group) => recipes.some((recipe) => fitsAny(recipe, group))));
+    for (const group of page.groups) if (recipes.some((recipe) => fitsAny(recipe, group))) yield group;
     afterGroupId = page.nextAfterGroupId;
   }
-  return found.slice(0, MAX_GROUPS);
 }
 
 function fitsAny({ instances }: RecipeToPlan, { requirementKey }: QueueGroup): boolean {
