@@ -16,7 +16,7 @@ Options:
   --seed S      from which they are drawn, by default another one each time
   --store KIND  sqlite (default), or postgres: a server that faults strike, too
   --hubs N      number of hubs, 1 by default; several are on a PostgreSQL server with a synchronous standby, which takes over once
-  --slurm       on a real Slurm: tasks on hosts that come and go, until there were --tasks N and --ends N (of the time of a host), 200 and 6 by default
+  --slurm       on a real Slurm: tasks on hosts that come and go, until there were --tasks N and --ends N (of the time of a host), 200 and 6 by default, with --hosts N, 3 by default
   --keep        keeps the folder of the run with its logs, also when all is well
 `;
 
@@ -60,6 +60,7 @@ async function main(stopped: AbortSignal): Promise<void> {
       slurm: { type: 'boolean', default: false },
       tasks: { type: 'string', default: '200' },
       ends: { type: 'string', default: '6' },
+      hosts: { type: 'string', default: '3' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -70,7 +71,8 @@ async function main(stopped: AbortSignal): Promise<void> {
     values.seed === undefined ? 1 + Math.floor(Math.random() * 1e6) : wholeNumber('seed', values.seed);
   if (values.slurm) {
     const least = { tasks: wholeNumber('tasks', values.tasks), ends: wholeNumber('ends', values.ends) };
-    process.exitCode = await reportOnSlurm({ ...least, seed, stopped });
+    const hosts = wholeNumber('hosts', values.hosts);
+    process.exitCode = await reportOnSlurm({ ...least, hosts, seed, stopped });
     return;
   }
   const hubs = wholeNumber('hubs', values.hubs);

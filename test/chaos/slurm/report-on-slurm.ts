@@ -11,19 +11,21 @@ const NAME_WIDTH = 60;
 interface ReportOptions {
   readonly tasks: number;
   readonly ends: number;
+  readonly hosts: number;
   readonly seed: number;
   readonly stopped: AbortSignal;
 }
 
 /** Runs and prints what was found; resolves with the exit code. */
-export async function reportOnSlurm({ tasks, ends, seed, stopped }: ReportOptions): Promise<number> {
+export async function reportOnSlurm({ tasks, ends, hosts, seed, stopped }: ReportOptions): Promise<number> {
   if (!hasSlurm()) return 1;
   const folder = mkdtempSync(join(tmpdir(), 'workbench-hub-slurm-'));
   const onEvent = (what: string) => console.log(what);
-  const outcome = await runOnSlurm({ folder, seed, tasks, ends, stopped, onEvent });
+  const outcome = await runOnSlurm({ folder, seed, tasks, ends, hosts, stopped, onEvent });
   console.log(summaryOf(outcome));
   for (const fault of outcome.wrong) console.error(fault);
-  console.log(`\nonce more: npm run chaos -- --slurm --tasks ${tasks} --ends ${ends} --seed ${seed}`);
+  const size = `--tasks ${tasks} --ends ${ends} --hosts ${hosts}`;
+  console.log(`\nonce more: npm run chaos -- --slurm ${size} --seed ${seed}`);
   if (outcome.wrong.length === 0) rmSync(folder, { recursive: true, force: true });
   else console.log(`logs of the hub: ${folder}`);
   return outcome.wrong.length === 0 ? 0 : 1;

@@ -20,6 +20,8 @@ export interface SlurmRunOptions {
   /** Tasks, and ends of the time of hosts, that there are at least. */
   readonly tasks: number;
   readonly ends: number;
+  /** Hosts of the cluster. */
+  readonly hosts: number;
   readonly stopped: AbortSignal;
   readonly onEvent: (what: string) => void;
 }
@@ -40,14 +42,14 @@ export interface SlurmOutcome {
 
 const AGENT = fileURLToPath(new URL('../../../../agent/bin/workbench-agent.js', import.meta.url));
 const INSTANCES = 2;
-/** More than the cluster has hosts, so that some are queued. */
-const MAX_ALLOCATIONS = 8;
+/** Allocations beyond the hosts of the cluster, so that some are queued. */
+const QUEUED_ALLOCATIONS = 5;
 const GONE_WITHIN_MS = 60_000;
 const END_WITHIN_MS = 900_000;
 const TELL_EVERY_MS = 30_000;
 
 export async function runOnSlurm(options: SlurmRunOptions): Promise<SlurmOutcome> {
-  const cluster = await slurmCluster();
+  const cluster = await slurmCluster(options.hosts);
   try {
     return await unlessStopped(run(options, cluster), options.stopped);
   } finally {
@@ -132,6 +134,7 @@ async function allEnded(load: SlurmLoad): Promise<void> {
 }
 
 function recipeOf(cluster: SlurmCluster, port: number) {
+  const allocations = cluster.hosts.length + QUEUED_ALLOCATIONS;
   return {
     name: 'gears',
     manager: { kind: 'slurm', via: cluster.via, options: ['--partition=main', '--exclusive'] },
@@ -140,7 +143,7 @@ function recipeOf(cluster: SlurmCluster, port: number) {
     wallTime: '4m',
     drainBefore: '70s',
     idleTimeout: '5s',
-    max: { allocations: MAX_ALLOCATIONS, queued: MAX_ALLOCATIONS },
+    max: { allocations, queued: allocations },
     agent: {
       command: [process.execPath, AGENT],
       hub: `ws://127.0.0.1:${port}`,

@@ -1,4 +1,4 @@
-/** A real Slurm with three hosts on this machine, in namespaces of its own: it listens on all addresses, and no process outlives it. */
+/** A real Slurm on this machine, in namespaces of its own: it listens on all addresses, and no process outlives it. */
 import { type ChildProcess, execFile, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { eventually } from '../eventually.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 const PATH = [process.env['PATH'] ?? '', '/usr/sbin', '/sbin'].join(delimiter);
-const HOSTS = ['n1', 'n2', 'n3'];
+const HOSTS = 3;
 const FIRST_PORT = 17_001;
 /** An address that is not loopback: without one, glibc resolves no address for Slurm, not even 127.0.0.1. */
 const HOLDER = 'ip link set lo up && ip addr add 192.0.2.1/32 dev lo && echo ready && cat && :';
@@ -86,11 +86,12 @@ export function hasSlurmPrograms(): boolean {
   }
 }
 
-/** Starts a cluster; resolves when all hosts are idle. */
-export async function slurmCluster(): Promise<SlurmCluster> {
+/** Starts a cluster; resolves when all hosts are idle. `hostCount` is at most 99. */
+export async function slurmCluster(hostCount = HOSTS): Promise<SlurmCluster> {
   const { path: folder, remove } = await temporaryFolder();
   await chmod(folder, 0o755);
-  await writeConfiguration(folder);
+  await writeConfiguration(folder, hostCount);
+  const hosts = Array.from({ length: hostCount }, (_, at) => `n${at + 1}`);
   const environment = { ...process.env, PATH, SLURM_CONF: join(folder, 'slurm.conf') };
   const holder = spawn(
     'unshare',
@@ -136,7 +137,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
     },
     async startController() {
       controller = daemon('slurmctld', ['-D']);
-      await idleHosts(runInside);
+      await idleHosts(runInside, hostCount);
     },
     haltController: () => void (controller && process.kill(childOf(controller), 'SIGSTOP')),
     resumeController: () => {
@@ -146,7 +147,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
       controller.kill('SIGCONT');
     },
     isKept: (job) => readFileSync(join(folder, 'state', 'job_state'), 'latin1').includes(job),
-    hosts: HOSTS,
+    hosts,
     async endHost(name, signal) {
       const host = daemons.get(name);
       if (host === undefined) return;
@@ -165,7 +166,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
     async regainHost(name) {
       await cluster.startHost(name);
       await runInside('scontrol', ['update', `NodeName=${name}`, 'State=RESUME']);
-      await idleHosts(runInside);
+      await idleHosts(runInside, hostCount);
     },
     async startRest() {
       const socket = join(folder, 'rest', 'socket');
@@ -212,7 +213,7 @@ export async function slurmCluster(): Promise<SlurmCluster> {
   ]);
   try {
     await eventually(() => runInside('munge', ['-n', '-S', `${folder}/munge.socket`]));
-    for (const host of HOSTS) await cluster.startHost(host);
+    for (const host of hosts) await cluster.startHost(host);
     await cluster.startController();
     return cluster;
   } catch (error) {
@@ -222,25 +223,24 @@ export async function slurmCluster(): Promise<SlurmCluster> {
   }
 }
 
-async function idleHosts(runInside: SlurmCluster['runInside']): Promise<void> {
+async function idleHosts(runInside: SlurmCluster['runInside'], hostCount: number): Promise<void> {
   await eventually(async () => {
     const states = (await runInside('sinfo', ['--noheader', '--Node', '--partition=main', '--format=%T']))
       .trim()
       .split('\n');
     return (
-      states.length === HOSTS.length &&
-      states.every((state) => ['idle', 'mixed', 'allocated'].includes(state))
+      states.length === hostCount && states.every((state) => ['idle', 'mixed', 'allocated'].includes(state))
     );
   });
 }
 
-async function writeConfiguration(folder: string): Promise<void> {
+async function writeConfiguration(folder: string, hostCount: number): Promise<void> {
   await mkdir(join(folder, 'state'));
   await writeFile(join(folder, 'munge.key'), randomBytes(1024), { mode: 0o400 });
   await writeFile(join(folder, 'jwt.key'), randomBytes(32), { mode: 0o600 });
   await writeFile(join(folder, 'cgroup.conf'), 'CgroupAutomount=no\n');
   const host = hostname().split('.')[0] ?? '';
-  const lastPort = FIRST_PORT + HOSTS.length - 1;
+  const lastPort = FIRST_PORT + hostCount - 1;
   const lines = [
     ...['ClusterName=test', `SlurmctldHost=${host}(127.0.0.1)`, 'SlurmUser=root', 'SlurmdUser=root'],
     ...[
@@ -259,11 +259,11 @@ async function writeConfiguration(folder: string): Promise<void> {
     // Soon, so that tests need not wait: the next scheduling, what follows SIGTERM, and the call of a controller that is away.
     ...['SchedulerParameters=batch_sched_delay=0,sched_interval=1', 'KillWait=10', 'MessageTimeout=5'],
     ...['MinJobAge=300', 'SlurmctldTimeout=30', 'SlurmdTimeout=30'],
-    `NodeName=n[1-${HOSTS.length}] NodeHostname=${host} NodeAddr=127.0.0.1 Port=[${FIRST_PORT}-${lastPort}] CPUs=2 RealMemory=1000`,
+    `NodeName=n[1-${hostCount}] NodeHostname=${host} NodeAddr=127.0.0.1 Port=[${FIRST_PORT}-${lastPort}] CPUs=2 RealMemory=1000`,
     // Refuses jobs beyond the limit of a partition, instead of letting them wait.
     'EnforcePartLimits=ALL',
-    `PartitionName=short Nodes=n[1-${HOSTS.length}] MaxTime=1 State=UP`,
-    `PartitionName=main Nodes=n[1-${HOSTS.length}] Default=YES MaxTime=INFINITE State=UP`,
+    `PartitionName=short Nodes=n[1-${hostCount}] MaxTime=1 State=UP`,
+    `PartitionName=main Nodes=n[1-${hostCount}] Default=YES MaxTime=INFINITE State=UP`,
   ];
   await writeFile(join(folder, 'slurm.conf'), `${lines.join('\n')}\n`);
 }
