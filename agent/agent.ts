@@ -44,6 +44,7 @@ import type { Sandbox } from './process/sandbox.js';
 import { lockDataDir } from './process/single-instance.js';
 import { type HostPlatform, openPlatform } from './process/this-platform.js';
 import { trySandboxes } from './sandbox-checks.js';
+import { trustSystemFor } from './trusted-authorities.js';
 
 export interface AgentOverrides {
   readonly log: Logger;
@@ -116,6 +117,8 @@ class AgentStart {
     await this.#openDataDir();
     const secret = await secretOf(this.#config);
     await this.#options.tls.current().catch(refuseStart);
+    const unread = trustSystemFor(this.#config);
+    if (unread !== null) this.#log.warn(unread);
     const host = await openPlatform(dataDir);
     this.#onStop(lockDataDir(dataDir, host.platform));
     const id = await nodeId(dataDir, this.#runtime.newId);

@@ -1,12 +1,12 @@
 /** The hub of a command: from its options, the environment, or a profile. */
 import { readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
 import { type Credentials, Hub, TokenCredentials } from '@workbench-hub/client';
 import { EnvHttpProxyAgent, FormData as UndiciFormData, fetch as undiciFetch } from 'undici';
 import { tell } from './console.js';
 import { messageOf, UsageError } from './exit-codes.js';
 import { type Profile, profileOf, readProfiles } from './profiles.js';
 import { SignOnCredentials } from './sign-on.js';
+import { trustedAuthorities, trustSystemAuthorities } from './system-authorities.js';
 
 /** Options that every command takes. */
 export interface HubOptions {
@@ -83,13 +83,16 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** A `fetch` that goes through the proxy of the environment and trusts this authority besides those of Node.js. */
+/** A `fetch` that goes through the proxy of the environment and trusts this authority besides those of the system and of Node.js. */
 export function fetchOf(caFile: string | undefined): typeof fetch {
-  const ca = caFile === undefined ? undefined : [...rootCertificates, readAuthority(caFile)];
+  const ca = caFile === undefined ? undefined : [...trustedAuthorities(), readAuthority(caFile)];
   const tls = ca === undefined ? {} : { connect: { ca }, requestTls: { ca } };
   const dispatcher = new EnvHttpProxyAgent({ ...tls, bodyTimeout: 0 });
-  return ((input: string, init: RequestInit) =>
-    undiciFetch(input, { ...(init as object), ...bodyOf(init), dispatcher })) as unknown as typeof fetch;
+  return ((input: string, init: RequestInit) => {
+    // To read the store takes some hundredths of a second, which a hub without TLS need not cost.
+    if (/^https:/i.test(input)) trustSystemAuthorities();
+    return undiciFetch(input, { ...(init as object), ...bodyOf(init), dispatcher });
+  }) as unknown as typeof fetch;
 }
 
 /** The body with undici's own class of forms: it takes no other. */

@@ -9,6 +9,7 @@ import {
   UnreachableError,
 } from '@workbench-hub/client';
 import { FileExistsError, UnsafePathError } from '@workbench-hub/client/node';
+import { READS_SYSTEM_STORE } from './system-authorities.js';
 
 /** Exit codes of `wb`. */
 export const EXIT = {
@@ -57,11 +58,14 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return EXIT.FAILED;
 }
 
+/** Another way to trust a private authority, where there is one. */
+const ELSE_SYSTEM = READS_SYSTEM_STORE ? ', or add it to those that this system trusts' : '';
+
 /** Message for people, with a remedy where there is one. */
 export function messageOf(error: unknown): string {
   if (error instanceof AuthenticationError) return `${error.message}. Log in with: wb login`;
   if (error instanceof UnreachableError && error.isUntrusted)
-    return `${error.message}; name the certificate of a private authority with --ca-file, or WB_CA_FILE`;
+    return `${error.message}; name the certificate of a private authority with --ca-file, or WB_CA_FILE${ELSE_SYSTEM}`;
   if (error instanceof HubError) {
     // The hub says it for those who call its interface.
     const message = error.message.replace(/; add \?force=true to end it/, '; --force ends it');

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Agent, buildConnector } from 'undici';
 import type { DialTls } from '../agent-protocol/dial.js';
 import { JoinFailed } from '../joining/ports/hub.js';
+import { trustsSystemAuthorities } from './system-authorities.js';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -130,7 +131,7 @@ export function tlsFault(error: unknown): string | undefined {
   if (UNTRUSTED.has(code)) {
     return (
       `its certificate is signed by an authority that this agent does not trust (${code}): ` +
-      'set "tls.ca" to a file with the certificate of that authority'
+      `set "tls.ca" to a file with the certificate of that authority${trustsSystemAuthorities() ? ', or add it to those that this system trusts' : ''}`
     );
   }
   switch (code) {

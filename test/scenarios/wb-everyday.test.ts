@@ -248,7 +248,7 @@ describe('wb with a wrong address', () => {
       return `${code} ${stderr}`;
     };
     expect(await said('tasks', '--hub', `https://${secure}`)).toMatch(
-      /^4 wb: the hub at \S+ cannot be reached: its certificate is signed by no authority that is trusted here \(\w+\); name the certificate of a private authority with --ca-file, or WB_CA_FILE\n$/,
+      /^4 wb: the hub at \S+ cannot be reached: its certificate is signed by no authority that is trusted here \(\w+\); name the certificate of a private authority with --ca-file, or WB_CA_FILE(?:, or add it to those that this system trusts)?\n$/,
     );
     expect(await said('tasks', '--hub', `https://${plain}`)).toMatch(
       /^4 wb: .* it does not speak TLS as expected; if it has none, the address begins with http:\/\/ \(\w+\)\n$/,

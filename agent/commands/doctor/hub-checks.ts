@@ -8,6 +8,7 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { secretOf } from '../../agent-secret.js';
 import { type AgentConfig, hubAddresses } from '../../config.js';
+import { trustSystemFor } from '../../trusted-authorities.js';
 
 /** Tolerance for the time that a message takes. */
 const MAX_OFFSET_MS = 5000;
@@ -19,6 +20,9 @@ export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Find
     throw error;
   });
   const findings: Finding[] = [];
+  const unread = trustSystemFor(config);
+  if (unread !== null)
+    findings.push(warning('authorities', unread, 'set tls.ca, or correct the store of this system'));
   for (const address of hubAddresses(config)) {
     // The absence of a secret has its own finding.
     const answer = secret
