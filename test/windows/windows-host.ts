@@ -34,15 +34,16 @@ export { agent, kills };
 
 const ID = 'windows-host';
 
-/** Starts a hub for each test of a file; Windows ends with the test. */
-export function windowsHost() {
+/** Starts a hub for each test of a file, with these keys for a folder; Windows ends with the test. */
+export function windowsHost(keysIn: (folder: string) => Promise<object> = () => Promise.resolve({})) {
   let site: TemporaryFolder;
   let hub: HubProgram;
   let sessions: Program[];
   beforeEach(async () => {
     site = await temporaryFolder();
     // A job is run again after each kill, which is a loss to the hub, or an attempt where the agent told of its end.
-    hub = await startHub(site.path, { tasks: { maxAttempts: kills + 1, maxLosses: kills + 1 } });
+    const tasks = { maxAttempts: kills + 1, maxLosses: kills + 1 };
+    hub = await startHub(site.path, { tasks, ...(await keysIn(site.path)) });
     sessions = [];
   });
   afterEach(async () => {
