@@ -42,9 +42,13 @@ const LOCK_EVERY_MS = 25;
 const LOCK_STALE_MS = 10_000;
 
 /** `$WB_PROFILES`, or `workbench-hub/profiles.json` in the user's folder of configuration. */
-export function profilesFile(env: NodeJS.ProcessEnv = process.env): string {
-  const folder = env['XDG_CONFIG_HOME'] || path.join(homedir(), '.config');
-  return env['WB_PROFILES'] || path.join(folder, 'workbench-hub', 'profiles.json');
+export function profilesFile(env: NodeJS.ProcessEnv = process.env, system = process.platform): string {
+  return env['WB_PROFILES'] || path.join(configurationFolder(env, system), 'workbench-hub', 'profiles.json');
+}
+
+function configurationFolder(env: NodeJS.ProcessEnv, system: NodeJS.Platform): string {
+  if (system === 'win32') return env['APPDATA'] || path.join(homedir(), 'AppData', 'Roaming');
+  return env['XDG_CONFIG_HOME'] || path.join(homedir(), '.config');
 }
 
 export async function readProfiles(file = profilesFile()): Promise<Profiles> {

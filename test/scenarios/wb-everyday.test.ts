@@ -215,6 +215,17 @@ describe('wb', () => {
     expect(defaults()).toBe(new URL(url).host);
   });
 
+  it('keeps the whole path of the authority of a profile, which is used from other folders', async () => {
+    const ca = await authority(folder.path, 'company');
+    const { cert, key } = await ca.issue({ name: 'hub', hosts: ['127.0.0.1'] });
+    const tls = createTlsServer({ cert: readFileSync(cert), key: readFileSync(key) }, OPEN_HUB);
+    const url = `https://127.0.0.1:${await portOf(tls)}`;
+    const words = ['login', url, '--profile', 'site', '--ca-file', 'company.pem'];
+    expect(await wb(undefined, words)).toMatchObject({ code: 0 });
+    const { profiles } = JSON.parse(readFileSync(inFolder('profiles.json'), 'utf8'));
+    expect(profiles.site).toMatchObject({ url, caFile: inFolder('company.pem') });
+  });
+
   it('tells its version', async () => {
     const [short, long] = [await wb(undefined, ['-V']), await wb(undefined, ['--version'])];
     expect(long).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+/), stderr: '' });

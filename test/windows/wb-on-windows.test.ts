@@ -38,6 +38,9 @@ ${wb(`login ${host.address}`, 'login')}
 ${wb("run --script job.js --file inputs --var load=42 --label node --out 'results\\deep'", 'run')}
 ${wb('tasks', 'tasks')}
 ${wb('instances', 'instances')}
+unset WB_PROFILES
+${wb(`login ${host.address}`, 'again')}
+find "$WINEPREFIX/drive_c/users" -name profiles.json > profiles.txt
 touch done; wait`,
     [ROOT],
   );
@@ -53,4 +56,6 @@ touch done; wait`,
   expect(readFileSync(at('results/deep/out/größe.txt'), 'utf8')).toBe('steel42');
   expect(printed('tasks')).toMatch(/FINISHED[\s\S]*exit 0\n$/);
   expect(printed('instances')).toMatch(/node[\s\S]*exit 0\n$/);
+  expect(printed('again')).toMatch(/exit 0\n$/);
+  expect(printed('profiles')).toMatch(/\/AppData\/Roaming\/workbench-hub\/profiles\.json\n$/);
 });

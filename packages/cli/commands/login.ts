@@ -1,5 +1,6 @@
 /** `wb login`, `wb logout`, `wb token`, `wb profiles`. */
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { AuthenticationError, api, Hub, NotFoundError, PasswordSession } from '@workbench-hub/client';
 import { Argument, type Command } from 'commander';
 import { ask, readStdin } from '../ask.js';
@@ -124,7 +125,11 @@ async function useProfile(name: string | undefined): Promise<void> {
 async function logIn(url: string, options: LoginOptions): Promise<Profile> {
   const { caFile } = options;
   expectAddress(url);
-  const base = { url: url.replace(/\/+$/, ''), ...(caFile === undefined ? {} : { caFile }) };
+  // The profile is used from other folders, too.
+  const base = {
+    url: url.replace(/\/+$/, ''),
+    ...(caFile === undefined ? {} : { caFile: resolve(caFile) }),
+  };
   // A wrong address is said at once.
   const connect = { url: base.url, fetch: fetchOf(caFile), retryDelaysMs: [] };
   if (options.token) {
