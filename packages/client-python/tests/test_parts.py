@@ -170,6 +170,33 @@ class Outputs(unittest.TestCase):
                 safe_parts(directory, name)
         self.assertEqual(safe_parts("a/b", "c .x"), ("a", "b", "c .x"))
 
+    def test_names_that_windows_cannot_have_are_refused_there(self) -> None:
+        names = ("a:b", "C:", "a?", "name.", "name ", "CON", "nul.txt", "con .log", "COM1", "lpt0.x", "conin$")
+        for name in names:
+            with self.subTest(name=name):
+                self.assertEqual(safe_parts(None, name), (name,))
+                with mock.patch("workbench_hub._outputs.os.name", "nt"), self.assertRaises(UnsafeName):
+                    safe_parts(None, name)
+        with mock.patch("workbench_hub._outputs.os.name", "nt"):
+            self.assertEqual(safe_parts("a", "console.txt"), ("a", "console.txt"))
+
+    def test_a_file_that_another_program_holds_is_waited_for_on_windows(self) -> None:
+        tries: List[str] = []
+
+        def held(source: Path, target: Path) -> None:
+            tries.append(target.name)
+            if len(tries) < 3:
+                raise PermissionError(13, "it is open in another program")
+            source.rename(target)
+
+        with mock.patch("workbench_hub._put.os.replace", held):
+            with self.assertRaises(PermissionError):
+                self.stage(("a.txt",))
+            tries.clear()
+            with mock.patch("workbench_hub._put.PATIENCE_S", 60.0):
+                self.stage(("a.txt",))
+        self.assertEqual(tries, ["a.txt"] * 3)
+
     def test_files_appear_together_and_leave_nothing_else(self) -> None:
         placed = self.stage(("a.txt",), ("deep", "er", "b.txt"))
         self.assertEqual(placed["deep/er/b.txt"].read_text(), "deep/er/b.txt")
@@ -186,6 +213,7 @@ class Outputs(unittest.TestCase):
         self.stage(("b.txt",), ("a.txt",), overwrite=True)
         self.assertEqual((self.folder / "a.txt").read_text(), "a.txt")
 
+    @unittest.skipIf(os.name == "nt", "Windows lets few users make links")
     def test_links_in_the_folder_are_not_followed(self) -> None:
         self.folder.mkdir()
         elsewhere = self.folder.parent / "elsewhere"

@@ -10,9 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Dict, List, Optional, Sequence, Tuple
 
 from ._errors import OutputExists, UnsafeName
+from ._put import put
 
-# Device names of Windows, with any extension.
-DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³])(?:\..*)?", re.IGNORECASE)
+# Devices of Windows, which have any extension: `NUL`, `com1.txt`, `con .log`.
+DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
 FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\]")
 FORBIDDEN_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 
@@ -90,7 +91,7 @@ class Staging:
             raise OutputExists([str(path) for path in existing])
         for source, target in zip(self._files, targets):
             target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(source, target)
+            put(source, target)
         return {str(PurePosixPath(*parts)): target for parts, target in zip(names, targets)}
 
     def _refuse_links(self, parts: Tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.cookies
 import json
+import shutil
 import subprocess
 import threading
 from typing import TYPE_CHECKING, Optional, Sequence
@@ -64,12 +65,23 @@ class CommandAccess(Access):
 
     def _printed(self) -> str:
         text = " ".join(self._command)
+        name, *words = self._command
+        # On Windows it is a batch file (wb.cmd), which is found with its ending only.
+        program = shutil.which(name)
+        if program is None:
+            raise UsageError(f"there is no {name}, whose `{text}` gives tokens of the sign-on")
         try:
             done = subprocess.run(
-                self._command, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False
+                [program, *words],
+                capture_output=True,
+                # The encoding of wb, which need not be that of this system.
+                encoding="utf-8",
+                errors="replace",
+                timeout=COMMAND_TIMEOUT_S,
+                check=False,
             )
-        except FileNotFoundError as error:
-            raise UsageError(f"there is no {self._command[0]}, whose `{text}` gives tokens of the sign-on") from error
+        except OSError as error:
+            raise UsageError(f"`{text}` cannot be started: {error}") from error
         except subprocess.TimeoutExpired as error:
             raise UsageError(f"`{text}` gave no token within {COMMAND_TIMEOUT_S} s") from error
         if done.returncode != 0:

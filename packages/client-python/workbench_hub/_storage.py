@@ -16,6 +16,7 @@ from ._calls import Attempts, Calls, quoted
 from ._errors import Conflict, OutputExists, UsageError, WorkbenchError
 from ._job import LocalPath, StoredFile, local_file
 from ._progress import Choice, Progress, Reporter
+from ._put import put
 from ._response import CHUNK_BYTES, Body
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,63}")
@@ -126,7 +127,7 @@ class Storage:
         report = Reporter(self._progress if progress is None else progress)
         try:
             _Download(self._calls, name, part, report).run()
-            os.replace(part, target)
+            put(part, target)
         finally:
             report.end()
             part.unlink(missing_ok=True)
