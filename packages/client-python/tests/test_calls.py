@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import tempfile
 import threading
 import unittest
@@ -26,6 +27,7 @@ from workbench_hub import (
     Unavailable,
     UsageError,
 )
+from workbench_hub import _scope, _steps
 from workbench_hub._errors import CLASS_OF
 
 from .server import BATCH, CREATED, USER, Answer, Request, Server, error_answer, json_answer
@@ -152,6 +154,67 @@ class Retries(unittest.TestCase):
             hub.cancel("1")
         with Server(lambda _: error_answer(409, "it runs")) as server, Hub(server.url) as hub:
             self.assertRaises(Conflict, hub.cancel, "1")
+
+
+class Steps(unittest.TestCase):
+    """Waits in steps, as on Windows."""
+
+    def setUp(self) -> None:
+        patch = mock.patch("workbench_hub._scope.STEP_S", 0.01)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_an_answer_that_comes_late_is_read(self) -> None:
+        released = threading.Event()
+        steps: List[float] = []
+        has_bytes = _steps._has_bytes
+
+        def step(connected: socket.socket, within_s: float) -> bool:
+            steps.append(within_s)
+            if len(steps) == 5:
+                released.set()
+            return has_bytes(connected, within_s)
+
+        def answer(_: Request) -> Answer:
+            released.wait(10)
+            return USER
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            with mock.patch("workbench_hub._steps._has_bytes", step):
+                self.assertEqual([hub.user(), hub.user()], ["anna", "anna"])
+
+    def test_a_hub_that_never_answers_is_given_up(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            with Hub(url, timeout=0.2, retry_for=0.3) as hub:
+                self.assertRaisesRegex(HubUnreachable, "accepts connections and does not answer", hub.user)
+
+    def test_another_thread_ends_a_wait(self) -> None:
+        scope = _scope.Scope()
+        asked, released = threading.Event(), threading.Event()
+
+        def answer(_: Request) -> Optional[Answer]:
+            asked.set()
+            released.wait(10)
+            return None
+
+        def end() -> None:
+            asked.wait(10)
+            # On Windows this need not wake the thread that reads.
+            with mock.patch("socket.socket.shutdown"):
+                scope.end()
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            ending = threading.Thread(target=end)
+            ending.start()
+            _scope.enter_scope(scope)
+            try:
+                self.assertRaises(_scope.Ended, hub.user)
+                self.assertRaises(_scope.Ended, scope.sleep, 60)
+            finally:
+                _scope.enter_scope(None)
+                released.set()
+            ending.join()
 
 
 class Servers(unittest.TestCase):
@@ -358,12 +421,23 @@ class TokensOfACommand(unittest.TestCase):
         return mock.patch.dict(os.environ, settings)
 
     def command(self, script: str) -> None:
-        path = self.folder / "wb"
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o700)
+        """Makes `wb` a program in Python, as npm makes it one of Node.js: by a shell script or a batch file."""
+        program = self.folder / "wb.py"
+        program.write_text(f"import pathlib, sys\n{script}\n", encoding="utf-8")
+        call = f'"{sys.executable}" -X utf8 "{program}"'
+        if os.name == "nt":
+            (self.folder / "wb.cmd").write_text(f"@{call} %*\n")
+        else:
+            (self.folder / "wb").write_text(f'#!/bin/sh\nexec {call} "$@"\n')
+            (self.folder / "wb").chmod(0o700)
 
     def test_a_token_is_asked_for_once_and_again_when_the_hub_rejects_it(self) -> None:
-        self.command(f'echo "$@" >> {self.folder}/calls; echo token-$(/usr/bin/wc -l < {self.folder}/calls)')
+        self.command(
+            f"calls = pathlib.Path({str(self.folder / 'calls')!r})\n"
+            "before = calls.read_text() if calls.exists() else ''\n"
+            "calls.write_text(before + ' '.join(sys.argv[1:]) + '\\n')\n"
+            "print(f'token-{before.count(chr(10)) + 1}')"
+        )
         seen: List[Optional[str]] = []
 
         def answer(request: Request) -> Answer:
@@ -379,6 +453,7 @@ class TokensOfACommand(unittest.TestCase):
         with self.profile("http://127.0.0.1:9"):
             with self.assertRaisesRegex(UsageError, "there is no wb"):
                 Hub().user()
-            self.command("echo the sign-on has ended >&2; exit 5")
-            with self.assertRaisesRegex(UsageError, "`wb token --profile site` gave no token: the sign-on has ended"):
+            self.command("sys.exit('the sign-on has ended – Größe')")
+            words = "`wb token --profile site` gave no token: the sign-on has ended – Größe"
+            with self.assertRaisesRegex(UsageError, words):
                 Hub().user()

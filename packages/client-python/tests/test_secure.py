@@ -17,6 +17,18 @@ from workbench_hub import Forbidden, Hub, Locked, TooLarge, Unauthenticated, Usa
 from .site import PASSWORD, eventually, secure_hub, setting
 
 
+class Steps(unittest.TestCase):
+    """Reads in steps, as on Windows, of TLS: what has arrived may lie decrypted already, and the socket be empty."""
+
+    def test_long_answers_are_read(self) -> None:
+        with secure_hub("anna") as hub:
+            path = "/openapi.json"
+            expected = hub._calls.text("GET", path)
+            with mock.patch("workbench_hub._scope.STEP_S", 0.01):
+                self.assertEqual([hub._calls.text("GET", path) for _ in range(3)], [expected] * 3)
+        self.assertGreater(len(expected), 100_000)
+
+
 class Tunnel:
     """A proxy for TLS that connects to one port of loopback, whatever host it is asked for."""
 

@@ -7,6 +7,8 @@ import io
 import socket
 from typing import Any
 
+from ._steps import SteppingResponse, raw_file
+
 # Time for which a server may think about the head of a request; one that does not know `Expect` says nothing.
 PATIENCE_S = 1.0
 
@@ -41,7 +43,7 @@ def push_back(connection: http.client.HTTPConnection, read: bytes) -> None:
     """Makes the next response of a connection begin with bytes that were read already."""
 
     def response_of(connected: socket.socket, *positional: Any, **named: Any) -> http.client.HTTPResponse:
-        del connection.__dict__["response_class"]
+        connection.response_class = SteppingResponse
         pushed: Any = _PushedBack(connected, read)
         return http.client.HTTPResponse(pushed, *positional, **named)
 
@@ -57,7 +59,7 @@ class _PushedBack:
 
     def makefile(self, mode: str) -> io.BufferedReader:
         assert mode == "rb"
-        return io.BufferedReader(_Joined(self._connected.makefile("rb", buffering=0), self._read))
+        return io.BufferedReader(_Joined(raw_file(self._connected), self._read))
 
 
 class _Joined(io.RawIOBase):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import threading
 import time
 from typing import Iterator, Optional, Set
 
 from ._errors import HubUnreachable
+
+# Longest time for which a thread waits at once, `None` for any. On Windows nothing interrupts a thread that waits for a
+# socket or an event: Ctrl-C would count only at the end of a long poll.
+STEP_S: Optional[float] = 0.2 if os.name == "nt" else None
 
 
 class NotSent(HubUnreachable):
@@ -52,8 +57,17 @@ class Scope:
 
     def sleep(self, seconds: float) -> None:
         """Waits, and raises `Ended` when the scope has ended."""
-        if self._ended.wait(seconds):
+        if self._wait(seconds):
             raise Ended("the requests were ended")
+
+    def _wait(self, seconds: float) -> bool:
+        if STEP_S is None:
+            return self._ended.wait(seconds)
+        until = time.monotonic() + seconds
+        while not self._ended.wait(max(0.0, min(STEP_S, until - time.monotonic()))):
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def hold(self, connected: socket.socket) -> None:
         with self._lock:

@@ -16,6 +16,7 @@ from ._early_answer import answer_before_body, push_back
 from ._errors import NotAHub, UsageError
 from ._response import CHUNK_BYTES, Body, Response
 from ._scope import Broken, Ended, NotSent, bytes_moved, current_scope
+from ._steps import SteppingResponse
 
 CONNECT_TIMEOUT_S = 10.0
 # Longest idle time after which a connection is used again; servers and proxies close idle ones without notice.
@@ -167,6 +168,7 @@ class Transport:
                 connection.set_tunnel(self._host, self._port, headers=self._proxy.headers)
         else:
             connection = http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT_S)
+        connection.response_class = SteppingResponse
         try:
             connection.connect()
         except ssl.SSLCertVerificationError as error:
