@@ -5,10 +5,14 @@
 #     -Config C:\ProgramData\workbench-agent\agent.yaml
 # It installs a service of its own name, ends its processes by force, and removes the service again. Configuration and data folder are then open
 # to administrators only: install the service of the agent afterwards, or again ("service uninstall" and "service install").
+# With -Client, the folder packages/client-python of a clone, it also runs the tests of the Python client that need no hub, and a job in
+# JavaScript on the hub of the profile that "wb login" has made; -Python is the Python for it.
 param(
   [Parameter(Mandatory = $true)][string]$Program,
   [Parameter(Mandatory = $true)][string]$Config,
   [string]$Name = 'workbench-check',
+  [string]$Client = '',
+  [string]$Python = 'python',
   [string]$Report = 'check-windows.txt'
 )
 $ErrorActionPreference = 'Stop'
@@ -26,12 +30,20 @@ function Add-Check([string]$What, [scriptblock]$Test) {
   Write-Output $script:lines[-1]
 }
 
-function Invoke-Agent([string[]]$Arguments) {
+function Invoke-Program([string]$Path, [string[]]$Arguments) {
   # Windows PowerShell makes an error of each line on standard error.
   $ErrorActionPreference = 'Continue'
-  $output = (& $Program @Arguments 2>&1 | ForEach-Object { "$_" }) -join ' '
+  $output = (& $Path @Arguments 2>&1 | ForEach-Object { "$_" }) -join ' '
   if ($LASTEXITCODE -ne 0) { throw "exit code ${LASTEXITCODE}: $output" }
   $output
+}
+
+function Invoke-Agent([string[]]$Arguments) { Invoke-Program $Program $Arguments }
+
+# Runs Python in the folder of the client. A program is a file, since quotation marks in an argument do not survive Windows PowerShell.
+function Invoke-Python([string[]]$Arguments) {
+  Push-Location $Client
+  try { Invoke-Program $Python $Arguments } finally { Pop-Location }
 }
 
 function Wait-Until([string]$For, [int]$Seconds, [scriptblock]$Condition) {
@@ -104,9 +116,40 @@ Add-Check 'nothing is left of an agent that is ended by force, and the service s
 Add-Check 'service stop' { Invoke-Agent @('service', 'stop', '--name', $Name) }
 Add-Check 'service uninstall' { Invoke-Agent @('service', 'uninstall', '--name', $Name) }
 
+if ($Client -ne '') {
+  $Client = (Resolve-Path $Client).Path
+  Add-Check 'Python client: its tests that need no hub' {
+    $found = Invoke-Python @('-m', 'unittest', 'tests.test_parts', 'tests.test_calls', 'tests.test_transfers')
+    if ($found -match 'Ran \d+ tests') { $Matches[0] } else { throw $found }
+  }
+  Add-Check 'Python client: the profile of wb, the store of certificates, and a job' {
+    $work = Join-Path ([IO.Path]::GetTempPath()) "workbench-check-$PID"
+    New-Item -ItemType Directory -Path $work | Out-Null
+    try {
+      $job = Join-Path $work 'job.py'
+      @'
+import sys
+from workbench_hub import Hub
+
+script = b"require('node:fs').writeFileSync('sizes.txt', 'wide')"
+result = Hub().run(script=script, out=sys.argv[1], progress=False, timeout=120)
+print(result.status, result.text("sizes.txt"))
+'@ | Set-Content -Path $job -Encoding ASCII
+      $env:PYTHONPATH = $Client
+      $found = Invoke-Python @($job, (Join-Path $work 'results'))
+      if ($found -ne 'FINISHED wide') { throw $found }
+      $found
+    } finally {
+      Remove-Item Env:PYTHONPATH -ErrorAction SilentlyContinue
+      Remove-Item -Recurse -Force $work
+    }
+  }
+}
+
 $lines += if ($faults -eq 0) { 'All checks passed.' } else { "$faults checks failed." }
 $lines += 'By hand: give an instance limits: { memory: 256MiB, processors: 1 }. A job that runs Buffer.alloc(2 ** 30) must fail there, and one that keeps four threads busy must not use more than one processor (Task Manager).'
 $lines += 'By hand: restart the host with a running task and look for an event 101 before the restart.'
+$lines += 'By hand, with the Python client: in "hub.run(duration=600)" in a console, Ctrl+C must count within a second, and the task go on.'
 $lines | Set-Content -Path $Report -Encoding UTF8
-Write-Output $lines[-3] "The report is in $Report."
+Write-Output $lines[-4] "The report is in $Report."
 exit [int]($faults -gt 0)

@@ -24,7 +24,7 @@ const host = windowsHost(async (folder) => {
   return { server: { port: 0, tls: await company.issue({ name: 'hub', hosts: ['127.0.0.1'] }) } };
 });
 
-/** Command of the shell that puts the company's authority into the store, as `certutil -user -addstore Root` does on a Windows. */
+/** Command of the shell that puts the company's authority into the store of the user. */
 function addToStore(): string {
   const { raw, fingerprint } = new X509Certificate(pem);
   const head = Buffer.alloc(12);
