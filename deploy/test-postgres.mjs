@@ -27,6 +27,7 @@ const SHARED = [
     'agent-administration',
     'agent-credentials',
     'agent-link',
+    'agent-update-states',
     'browser-sign-on',
     'bulk-changes',
   ],

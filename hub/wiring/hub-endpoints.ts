@@ -134,7 +134,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
 function endpointsAboutAgents({ config, credentials, engine, runtime }: HubParts) {
   const { nodes, drains, updates, rolloutViews } = engine;
   return [
-    ...agentEndpoints({ nodes, drains, updates, credentials, clock: runtime.clock }),
+    ...agentEndpoints({ nodes, drains, updates, rolloutViews, credentials, clock: runtime.clock }),
     ...rolloutEndpoints(rolloutViews),
     ...enrollmentEndpoints({ credentials, nodes, enrolledOnly: config.agents.enrolledOnly }),
   ];

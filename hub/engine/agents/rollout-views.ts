@@ -13,9 +13,11 @@ import {
   rolloutState,
   rolloutTarget,
 } from '../../core/agent-rollout.js';
+import { type AgentUpdateState, updateStateOf } from '../../core/agent-update-state.js';
 import { HubError } from '../../core/errors.js';
 import type { AgentRollouts } from '../../core/ports/agent-rollouts.js';
 import type { Hubs } from '../../core/ports/hubs.js';
+import type { AgentView } from '../../core/ports/nodes.js';
 import type { UpdateOffer } from './agent-updates.js';
 import { areOfOneVersion } from './hub-versions.js';
 
@@ -72,6 +74,15 @@ export class RolloutViews {
     >;
     for (const { progress } of members) counts[progress]++;
     return counts;
+  }
+
+  /** Update states of agents, looked up at once; undefined for those of which the hub cannot say any. Rejects as the store does. */
+  async updateStates(): Promise<(agent: AgentView) => AgentUpdateState | undefined> {
+    const { offer, rollouts } = this.#options;
+    if (offer === null) return () => undefined;
+    const members = await rollouts.members(rolloutTarget(offer.files));
+    const byId = new Map(members.map((member) => [member.agentId, member]));
+    return (agent) => updateStateOf(agent, byId.get(agent.id), offer.files.version);
   }
 
   /** Orders no more agents until {@link resume}. Rejects with HubError `AGENT_NOT_UPDATABLE` for a hub without a rollout, and as the store

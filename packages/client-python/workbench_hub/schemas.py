@@ -79,6 +79,9 @@ class AgentState(_AgentState, total=False):
     operatingSystem: Literal["aix", "freebsd", "linux", "macos", "openbsd", "sunos", "windows"]
     # Processor architecture. Absent for an agent of an earlier version and for a hub.
     architecture: Literal["arm", "arm64", "ia32", "loong64", "ppc64", "riscv64", "s390x", "x64"]
+    # Its update by the hub, as it was seen last. Absent when the hub updates no agents, for an agent of an
+    # earlier version and for a hub.
+    update: AgentUpdateState
     # Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.
     lastSeenAt: str
     # Only of a hub that has joined this one, while it is UP.
@@ -138,6 +141,24 @@ class AgentUpdate(_AgentUpdate, total=False):
     problem: str
     # The latest version that did not prove itself there.
     failed: FailedAgentUpdate
+
+
+class _AgentUpdateState(TypedDict):
+    # UNKNOWN: it has not told its version. UNABLE: hubs do not update it. OPEN: not ordered. WAITING:
+    # ordered, and it runs tasks, or cannot do it for now. UNDER_WAY: it fetches, restarts or is on trial.
+    # FAILED: it went back from the version. PASSED_OVER: it had failed when the rollout was resumed.
+    progress: Literal["UNKNOWN", "UNABLE", "OPEN", "WAITING", "UNDER_WAY", "DONE", "FAILED", "PASSED_OVER"]
+    # Version to which the hub brings agents.
+    version: str
+
+
+class AgentUpdateState(_AgentUpdateState, total=False):
+    # Version that runs, with the digest of its file. Absent while it is not known.
+    running: str
+    # For ADMIN: why it is not updated, cannot be for now, or has failed.
+    reason: str
+    # When its progress changed. Absent when no rollout has it. Local time of the hub.
+    changedAt: str
 
 
 class _AttemptInstance(TypedDict):

@@ -1977,6 +1977,10 @@ export type AgentState = {
      * Processor architecture. Absent for an agent of an earlier version and for a hub.
      */
     architecture?: 'arm' | 'arm64' | 'ia32' | 'loong64' | 'ppc64' | 'riscv64' | 's390x' | 'x64';
+    /**
+     * Its update by the hub, as it was seen last. Absent when the hub updates no agents, for an agent of an earlier version and for a hub.
+     */
+    update?: AgentUpdateState;
     status: 'UP' | 'DOWN';
     /**
      * Only while DOWN: when it left or joined last, as far as the hub knows. Local time of the hub.
@@ -2013,6 +2017,29 @@ export type AgentState = {
         FAILED: number;
         UNKNOWN: number;
     };
+};
+
+export type AgentUpdateState = {
+    /**
+     * UNKNOWN: it has not told its version. UNABLE: hubs do not update it. OPEN: not ordered. WAITING: ordered, and it runs tasks, or cannot do it for now. UNDER_WAY: it fetches, restarts or is on trial. FAILED: it went back from the version. PASSED_OVER: it had failed when the rollout was resumed.
+     */
+    progress: 'UNKNOWN' | 'UNABLE' | 'OPEN' | 'WAITING' | 'UNDER_WAY' | 'DONE' | 'FAILED' | 'PASSED_OVER';
+    /**
+     * Version to which the hub brings agents.
+     */
+    version: string;
+    /**
+     * Version that runs, with the digest of its file. Absent while it is not known.
+     */
+    running?: string;
+    /**
+     * For ADMIN: why it is not updated, cannot be for now, or has failed.
+     */
+    reason?: string;
+    /**
+     * When its progress changed. Absent when no rollout has it. Local time of the hub.
+     */
+    changedAt?: string;
 };
 
 export type JoinedHub = {

@@ -10,16 +10,20 @@ import type { JoinedHub } from '@workbench-hub/shared/domain/joined-hub';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { z } from 'zod';
+import { type Caller, holdsRole } from '../../../core/access.js';
+import type { AgentUpdateState } from '../../../core/agent-update-state.js';
 import { HubError } from '../../../core/errors.js';
 import type { AgentView, Nodes } from '../../../core/ports/nodes.js';
 import type { AgentCredentials } from '../../../engine/accounts/agent-credentials.js';
 import type { AgentDrains } from '../../../engine/agents/agent-drains.js';
+import type { RolloutViews } from '../../../engine/agents/rollout-views.js';
 import { idParams } from '../../requests/parsing/request-schemas.js';
 import { pageQuery } from '../../requests/parsing/validation.js';
 import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 import { pageFrom, pageSchema } from '../../routing/responses/page.js';
 import { listAgents } from '../common/lookups.js';
 import { type AgentUpdateEndpointsOptions, agentUpdateEndpoints } from './agent-update-endpoints.js';
+import { progressSchema } from './rollout-endpoints.js';
 
 const PATH = '/api/x/agents';
 
@@ -36,6 +40,25 @@ const joinedHub = z
     }),
   })
   .meta({ id: 'JoinedHub' });
+
+const updateState = z
+  .object({
+    progress: progressSchema,
+    version: z.string().meta({ description: 'Version to which the hub brings agents.', example: '0.2.0' }),
+    running: z.string().optional().meta({
+      description: 'Version that runs, with the digest of its file. Absent while it is not known.',
+      example: '0.1.0-9f86d081884c7d65',
+    }),
+    reason: z.string().optional().meta({
+      description: 'For ADMIN: why it is not updated, cannot be for now, or has failed.',
+      example: 'it ended with exit code 1',
+    }),
+    changedAt: z.string().optional().meta({
+      description: 'When its progress changed. Absent when no rollout has it. Local time of the hub.',
+      example: '2026-11-21T06:53:00.123',
+    }),
+  })
+  .meta({ id: 'AgentUpdateState' });
 
 const agentState = z
   .object({
@@ -57,6 +80,11 @@ const agentState = z
     architecture: z.enum(ARCHITECTURES).optional().meta({
       description: 'Processor architecture. Absent for an agent of an earlier version and for a hub.',
       example: 'x64',
+    }),
+    update: updateState.optional().meta({
+      description:
+        'Its update by the hub, as it was seen last. Absent when the hub updates no agents, for an agent of an earlier version ' +
+        'and for a hub.',
     }),
     status: z.enum(AGENT_STATUSES),
     lastSeenAt: z.string().optional().meta({
@@ -94,6 +122,7 @@ const agentResponses = {
 export interface AgentEndpointsOptions {
   readonly nodes: Nodes;
   readonly drains: AgentDrains;
+  readonly rolloutViews: Pick<RolloutViews, 'updateStates'>;
   readonly updates: AgentUpdateEndpointsOptions['updates'];
   readonly credentials: Pick<AgentCredentials, 'isEnrolled'>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -109,14 +138,16 @@ export function agentEndpoints(options: AgentEndpointsOptions): Endpoint[] {
   ];
 }
 
-function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {
+function agentStates({ nodes, drains, credentials, rolloutViews }: AgentEndpointsOptions) {
   const drainOf = async (id: string) => (await nodes.drains()).find(({ agentId }) => agentId === id) ?? null;
-  const stateOf = async (id: string) => {
+  const stateWith = async (updateOf: UpdateOf, id: string, caller: Caller) => {
     const known = await nodes.agent(id);
     const drain = known ? known.drain : await drainOf(id);
+    const update = known && updateOf(known);
     return {
       id,
       ...(known && { version: known.version, ...presentInstallation(known.installation) }),
+      ...(update && { update: presentUpdate(update, holdsRole(caller, 'ADMIN')) }),
       status: known?.status ?? ('DOWN' as const),
       ...(known?.status === 'DOWN' && { lastSeenAt: localTimestamp(known.seenAtMs) }),
       ...(known?.hub && { hub: presentHub(known.hub) }),
@@ -126,18 +157,26 @@ function agentStates({ nodes, drains, credentials }: AgentEndpointsOptions) {
       instances: countByStatus(known?.instances ?? []),
     };
   };
+  const stateOf = async (id: string, caller: Caller) =>
+    stateWith(await rolloutViews.updateStates(), id, caller);
+  const statesOf = async (ids: readonly string[], caller: Caller) => {
+    const updateOf = await rolloutViews.updateStates();
+    return Promise.all(ids.map((id) => stateWith(updateOf, id, caller)));
+  };
   const refuseUnknown = async (id: string) => {
     if ((await nodes.agent(id)) || (await drainOf(id)) || (await credentials.isEnrolled(id))) return;
     throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
   };
-  return { stateOf, refuseUnknown };
+  return { stateOf, statesOf, refuseUnknown };
 }
+
+type UpdateOf = (agent: AgentView) => AgentUpdateState | undefined;
 
 type AgentStates = ReturnType<typeof agentStates>;
 
 function stateEndpoints(
   { nodes }: AgentEndpointsOptions,
-  { stateOf, refuseUnknown }: AgentStates,
+  { stateOf, statesOf, refuseUnknown }: AgentStates,
 ): Endpoint[] {
   return [
     endpoint(
@@ -153,9 +192,9 @@ function stateEndpoints(
           200: { description: 'One page of agents.', schema: pageSchema(agentState, 'AgentStatePage') },
         },
       },
-      async ({ query, context }) => {
+      async ({ query, caller, context }) => {
         const page = pageFrom(await idsOf(nodes), query);
-        return context.json({ ...page, content: await Promise.all(page.content.map(stateOf)) });
+        return context.json({ ...page, content: await statesOf(page.content, caller) });
       },
     ),
     endpoint(
@@ -169,9 +208,9 @@ function stateEndpoints(
         params: idParams,
         responses: agentResponses,
       },
-      async ({ params: { id }, context }) => {
+      async ({ params: { id }, caller, context }) => {
         await refuseUnknown(id);
-        return context.json(await stateOf(id));
+        return context.json(await stateOf(id, caller));
       },
     ),
   ];
@@ -198,7 +237,7 @@ function drainEndpoints(
       async ({ params: { id }, caller, context }) => {
         await refuseUnknown(id);
         await drains.drain(id, caller.username);
-        return context.json(await stateOf(id));
+        return context.json(await stateOf(id, caller));
       },
     ),
     endpoint(
@@ -212,10 +251,10 @@ function drainEndpoints(
         params: idParams,
         responses: agentResponses,
       },
-      async ({ params: { id }, context }) => {
+      async ({ params: { id }, caller, context }) => {
         await refuseUnknown(id);
         await drains.undrain(id);
-        return context.json(await stateOf(id));
+        return context.json(await stateOf(id, caller));
       },
     ),
   ];
@@ -226,6 +265,18 @@ function presentInstallation({ kind, os, arch }: Installation) {
     ...(kind && { installation: kind }),
     ...(os && { operatingSystem: os }),
     ...(arch && { architecture: arch }),
+  };
+}
+
+function presentUpdate(
+  { progress, version, running, reason, changedAtMs }: AgentUpdateState,
+  isAdmin: boolean,
+) {
+  return {
+    ...{ progress, version },
+    ...(running !== null && { running }),
+    ...(isAdmin && reason !== null && { reason }),
+    ...(changedAtMs !== null && { changedAt: localTimestamp(changedAtMs) }),
   };
 }
 

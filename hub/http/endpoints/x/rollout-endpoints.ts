@@ -13,16 +13,19 @@ import { type Endpoint, endpoint } from '../../routing/endpoint.js';
 const PATH = '/api/x/rollout';
 const TIME = '2026-11-21T06:53:00.123';
 
+/** Progress of an agent, as the rollout and lists of agents show it. */
+export const progressSchema = z.enum(ROLLOUT_PROGRESS).meta({
+  description:
+    'UNKNOWN: it has not told its version. UNABLE: hubs do not update it. OPEN: not ordered. WAITING: ordered, and it runs ' +
+    'tasks, or cannot do it for now. UNDER_WAY: it fetches, restarts or is on trial. FAILED: it went back from the version. ' +
+    'PASSED_OVER: it had failed when the rollout was resumed.',
+});
+
 const rolloutAgent = z
   .object({
     id: z.string().meta({ example: 'sim-host-1' }),
     group: z.int().meta({ description: 'Number of its group, from 1 on.', example: 1 }),
-    progress: z.enum(ROLLOUT_PROGRESS).meta({
-      description:
-        'UNKNOWN: it has not told its version. UNABLE: hubs do not update it. OPEN: not ordered. WAITING: ordered, and it runs ' +
-        'tasks, or cannot do it for now. UNDER_WAY: it fetches, restarts or is on trial. FAILED: it went back from the version. ' +
-        'PASSED_OVER: it had failed when the rollout was resumed.',
-    }),
+    progress: progressSchema,
     running: z.string().optional().meta({
       description: 'Version that runs. Absent while it is not known.',
       example: '0.2.0-9f86d081884c7d65',
