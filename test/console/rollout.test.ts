@@ -4,33 +4,20 @@ import { versionName } from '@workbench-hub/shared/domain/agent-update';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { offerAgentFile } from '../support/agents/agent-files.js';
-import { FakeAgent } from '../support/agents/fake-agent.js';
+import type { FakeAgent } from '../support/agents/fake-agent.js';
+import { joinTellingAgent, LOOK_LIMIT_MS } from '../support/agents/telling-agent.js';
 import { hasBrowser } from '../support/browsers/browser.js';
 import { consoleForAllTests, expectAccessible, hub, visitAs } from '../support/browsers/console.js';
 import { USERS } from '../support/hubs/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
-/** Longer than the time between two looks of the hub at its agents. */
-const LOOK_LIMIT_MS = 90_000;
-
 let folder: TemporaryFolder;
 let version: string;
 
 /** An agent on which the version of the hub has failed. */
-async function failedAgent(): Promise<FakeAgent> {
-  const agent = await FakeAgent.join(hub, { id: 'host-7', instances: [], answers: ['updateState'] });
+function failedAgent(): Promise<FakeAgent> {
   const failed = { name: version, reason: 'it ended with exit code 1', log: 'no library\n', agoMs: 10 };
-  const update = {
-    ...{ unable: null, system: 'linux-x64', running: '0.0.1-f', target: null, problem: null, failed },
-    phase: 'IDLE' as const,
-  };
-  const answer = async (): Promise<never> => {
-    const { requestId } = await agent.hear('request');
-    agent.say({ type: 'reply', requestId, error: null, text: null, update });
-    return answer();
-  };
-  answer().catch(() => undefined);
-  return agent;
+  return joinTellingAgent(hub, { id: 'host-7', instances: [] }, { failed });
 }
 
 describe.runIf(hasBrowser)('the rollout in the console', () => {
@@ -55,9 +42,13 @@ describe.runIf(hasBrowser)('the rollout in the console', () => {
     await row.getByText('it ended with exit code 1').waitFor();
     await row.getByText('What the version has printed').click();
     await row.getByText('no library').waitFor();
+    const list = page.getByRole('region', { name: 'Agents', exact: true });
+    const listed = list.getByRole('row').filter({ hasText: 'host-7' });
+    await listed.getByText('Failed', { exact: true }).waitFor();
     await expectAccessible(page);
     await card.getByRole('button', { name: 'Resume' }).click();
     await row.getByText('Failed, passed over').waitFor();
+    await listed.getByText('Failed, passed over').waitFor();
     await card.getByText('Done', { exact: true }).waitFor();
     expect(await card.getByRole('button', { name: /Stop|Resume/ }).count()).toBe(0);
   });

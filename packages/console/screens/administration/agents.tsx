@@ -17,6 +17,7 @@ import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import { installationText, systemText } from '../../words/installation.js';
 import { useHosts } from '../instances/use-instances.js';
+import { ProgressBadge } from './progress-badge.js';
 import { Rollout } from './rollout.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -85,6 +86,7 @@ function AgentList() {
   const query = useHosts();
   const { data, refetch } = query;
   const [revoked, setRevoked] = useState<string>();
+  const hasUpdates = data?.agents.some(({ update }) => update !== undefined) ?? false;
   return (
     <section className="card table-card" aria-label={words.agents}>
       <NoData query={query} lines={4} />
@@ -95,17 +97,24 @@ function AgentList() {
       )}
       {data && data.agents.length > 0 && (
         <DataTable
+          className="agent-table"
           columns={[
             words.columns.agent,
             words.columns.state,
             [words.columns.version, 'detail'],
             [words.columns.system, 'detail'],
             [words.columns.installation, 'detail'],
+            ...(hasUpdates ? [[words.columns.update, 'detail'] as const] : []),
             [words.columns.actions, 'actions'],
           ]}
         >
           {data.agents.map((agent) => (
-            <AgentRow key={agent.id} agent={agent} onRevoke={() => setRevoked(agent.id)} />
+            <AgentRow
+              key={agent.id}
+              agent={agent}
+              hasUpdates={hasUpdates}
+              onRevoke={() => setRevoked(agent.id)}
+            />
           ))}
         </DataTable>
       )}
@@ -132,13 +141,15 @@ function AgentList() {
 
 interface AgentRowProps {
   readonly agent: AgentState;
+  /** Whether the table has the column of updates. */
+  readonly hasUpdates: boolean;
   readonly onRevoke: () => void;
 }
 
-function AgentRow({ agent, onRevoke }: AgentRowProps) {
+function AgentRow({ agent, hasUpdates, onRevoke }: AgentRowProps) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { id, status, version, drained } = agent;
+  const { id, status, version, drained, update } = agent;
   const isAgent = version !== undefined && agent.hub === undefined;
   const isUp = status === 'UP';
   return (
@@ -163,6 +174,7 @@ function AgentRow({ agent, onRevoke }: AgentRowProps) {
       <td className="detail faint">{version}</td>
       <td className="detail faint">{isAgent && systemText(agent, language)}</td>
       <td className="detail faint">{isAgent && installationText(agent, language)}</td>
+      {hasUpdates && <td className="detail">{update && <ProgressBadge progress={update.progress} />}</td>}
       <td className="actions">
         <button
           type="button"

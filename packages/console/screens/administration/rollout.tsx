@@ -6,30 +6,16 @@ import { HubWords } from '../../design/hub-words.js';
 import { Refusal } from '../../design/refusal.js';
 import { ShowMore, useShownPart } from '../../design/shown-part.js';
 import { Time } from '../../design/time.js';
-import { Icon, type IconName } from '../../icons/icon.js';
+import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
+import { PROGRESS_ORDER, ProgressBadge } from './progress-badge.js';
 import { useRollout, useRolloutChange } from './use-rollout.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
-type Progress = api.RolloutAgent['progress'];
-
 /** Agents that are shown at first. */
 const SHOWN = 10;
-
-/** Looks of the states of agents; those that need somebody come first. */
-const LOOKS: Readonly<Record<Progress, readonly [icon: IconName, colors: string]>> = {
-  FAILED: ['circle-x', 'of-failed'],
-  UNDER_WAY: ['loader-circle', 'of-running'],
-  WAITING: ['clock', 'of-waiting'],
-  OPEN: ['circle-dashed', 'of-canceled'],
-  PASSED_OVER: ['circle-x', 'of-waiting'],
-  UNABLE: ['ban', 'of-canceled'],
-  UNKNOWN: ['unplug', 'of-canceled'],
-  DONE: ['circle-check', 'of-finished'],
-};
-const ORDER = Object.keys(LOOKS);
 
 const STATE_COLORS: Readonly<Partial<Record<api.Rollout['state'], string>>> = {
   STOPPED: 'of-failed',
@@ -126,7 +112,9 @@ function Groups({ rollout: { groups, canaries, atOnce, hours } }: RolloutProps) 
 
 function AgentTable({ rollout: { agents } }: RolloutProps) {
   const words = useWords<typeof en>({ en, de }).rollout;
-  const sorted = agents.toSorted((one, other) => ORDER.indexOf(one.progress) - ORDER.indexOf(other.progress));
+  const sorted = agents.toSorted(
+    (one, other) => PROGRESS_ORDER.indexOf(one.progress) - PROGRESS_ORDER.indexOf(other.progress),
+  );
   const { shown, left, showMore } = useShownPart(sorted, SHOWN);
   if (agents.length === 0) return <p className="faint rollout-empty">{words.noAgents}</p>;
   const { agent, progress, version, since } = words.columns;
@@ -150,17 +138,13 @@ function AgentRow({
   const words = useWords<typeof en>({ en, de }).rollout;
   const [{ language }] = usePreferences();
   const at = useHubTime()(changedAt);
-  const [icon, colors] = LOOKS[progress];
   return (
     <tr>
       <th scope="row">
         {id} <span className="under">{words.group(numberText(group, language))}</span>
       </th>
       <td className="rollout-progress">
-        <span className={`status ${colors}`}>
-          <Icon name={icon} size={14} className={progress === 'UNDER_WAY' ? 'turning' : ''} />
-          {words.progress[progress]}
-        </span>
+        <ProgressBadge progress={progress} />
         {reason !== undefined && (
           <span className="under">
             <HubWords>{reason}</HubWords>

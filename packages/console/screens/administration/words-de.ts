@@ -28,6 +28,7 @@ export const de: DictionaryLike<typeof en> = {
     version: 'Version',
     system: 'System',
     installation: 'Installiert als',
+    update: 'Aktualisierung',
     actions: 'Aktionen',
   },
   up: 'verbunden',

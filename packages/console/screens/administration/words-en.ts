@@ -26,6 +26,7 @@ export const en = {
     version: 'Version',
     system: 'System',
     installation: 'Installed as',
+    update: 'Update',
     actions: 'Actions',
   },
   up: 'connected',
