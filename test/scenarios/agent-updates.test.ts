@@ -21,6 +21,7 @@ import {
 } from '../support/agents/updated-agents.js';
 import { outputsOf, restClient } from '../support/interface/rest-client.js';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs/programs.js';
+import { callWb, endCalls } from '../support/programs/wb.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let packages: TemporaryFolder;
@@ -37,6 +38,7 @@ beforeEach(async () => {
   site = await temporaryFolder();
 });
 afterEach(async () => {
+  endCalls();
   await endPrograms();
   await site.remove();
 });
@@ -79,6 +81,10 @@ it('updates an agent without being asked, if it is in a group', async () => {
   (await install(hub, OLD, ['belts'])).start();
   const running = () => updateState(hub).then(({ body }) => body.running);
   await expect.poll(running, { timeout: 120_000 }).toContain(`${buildInfo.version}-`);
+  const { version } = buildInfo;
+  const done = { version, progress: 'DONE', running: await running(), changedAt: expect.any(String) };
+  await expect.poll(() => listedUpdate(hub), { timeout: 60_000 }).toEqual(done);
+  expect(await wbAgents(hub)).toMatch(new RegExp(`^${AGENT_ID} .* FILE +DONE ${version} `, 'm'));
 });
 
 it('follows a hub that has gone back to an older version, if it is in a group', async () => {
@@ -129,7 +135,21 @@ it('does not update an agent that is not one file, and says why', async () => {
     status: 409,
     body: { message: expect.stringContaining(reason) },
   });
+  expect(await listedUpdate(hub)).toEqual({ version: buildInfo.version, progress: 'UNABLE' });
+  expect(await wbAgents(hub)).toMatch(new RegExp(`^${AGENT_ID} .* CHECKOUT +UNABLE `, 'm'));
 });
+
+/** Update of the agent as the list of agents has it. */
+async function listedUpdate({ baseUrl }: HubProgram): Promise<unknown> {
+  const response = await fetch(`${baseUrl}/api/x/agents`);
+  const { content } = (await response.json()) as { content: { id: string; update?: unknown }[] };
+  return content.find(({ id }) => id === AGENT_ID)?.update;
+}
+
+/** Table of `wb agents`. */
+async function wbAgents({ baseUrl }: HubProgram): Promise<string> {
+  return (await callWb(site.path, baseUrl, ['agents']).outcome).stdout;
+}
 
 function configOf(folder: string) {
   return { agents: { enrolledOnly: true, updates: { folder } } };

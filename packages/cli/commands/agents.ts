@@ -9,6 +9,9 @@ import { addRolloutCommand } from './rollout.js';
 
 const PAGE_SIZE = 500;
 
+/** Progress of which the version of the hub says nothing. */
+const IS_ABOUT_NO_VERSION: ReadonlySet<string> = new Set(['UNKNOWN', 'UNABLE']);
+
 const COLUMNS: readonly Column<AgentState>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'STATUS', of: ({ status }) => status },
@@ -22,6 +25,7 @@ const COLUMNS: readonly Column<AgentState>[] = [
     isRare: true,
   },
   { title: 'INSTALLED', of: ({ installation }) => installation, isRare: true },
+  { title: 'UPDATE', of: ({ update }) => update && updateOf(update), isRare: true },
   { title: 'UP', of: ({ instances }) => instances.UP },
   { title: 'TASKS', of: ({ runningTasks }) => runningTasks },
   {
@@ -30,6 +34,11 @@ const COLUMNS: readonly Column<AgentState>[] = [
       drained ? `by ${drainedBy ?? '-'} since ${localTime(drainedSince) ?? '-'}` : undefined,
   },
 ];
+
+/** `FAILED 0.2.0` */
+function updateOf({ progress, version }: NonNullable<AgentState['update']>): string {
+  return IS_ABOUT_NO_VERSION.has(progress) ? progress : `${progress} ${version}`;
+}
 
 export function addAgentCommands(program: Command, run: Run): void {
   program
