@@ -26,6 +26,8 @@ const SYSTEM = `${process.platform}-${process.arch}`;
 
 /** Names of the versions that the launcher was asked to try. */
 let tried: string[];
+/** Whether it was asked to try the latest one again. */
+let triedAgain: boolean;
 let proofs: number;
 let restarts: number;
 /** Answer of the launcher. */
@@ -36,6 +38,7 @@ let data: string;
 agentForEachTest();
 beforeEach(async () => {
   [tried, proofs, restarts, fault] = [[], 0, 0, null];
+  triedAgain = false;
   data = join(directory, 'data');
   mkdirSync(data);
   writeFileSync(join(directory, 'installed'), 'the installed program');
@@ -94,6 +97,17 @@ describe('an order', () => {
     fault = null;
     await ask(order());
     await expect.poll(() => restarts).toBe(1);
+  });
+
+  test('tells of a version that its host could not try, and passes an order to try it again on', async () => {
+    await startLaunched({ untried: { name: 'new', reason: 'the disk of its host is full' } });
+    const told = { phase: 'IDLE', failed: null };
+    const problem = 'version new could not be tried: the disk of its host is full';
+    expect((await ask({ kind: 'updateState' })).update).toMatchObject({ ...told, problem });
+    store();
+    await ask({ ...order(), again: true });
+    await expect.poll(() => restarts).toBe(1);
+    expect(triedAgain).toBe(true);
   });
 
   test('tells why it cannot be carried out when the hub does not have the file', async () => {
@@ -233,8 +247,9 @@ function launcher(launch: Partial<Launch> = {}): Launcher {
     get launch() {
       return { version: null, isTrial: false, installed: join(directory, 'installed'), ...launch };
     },
-    tryVersion: async (name) => {
+    tryVersion: async (name, _, again) => {
       if (fault === null) tried.push(name);
+      triedAgain = again;
       return fault;
     },
     proven: async () => {

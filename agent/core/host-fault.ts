@@ -19,6 +19,17 @@ const HOST_CODES: ReadonlySet<unknown> = new Set([
 
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
+/** Error codes of a host on which no version of a program could start: a disk that is full or broken, no memory, too many files or processes. */
+const EXHAUSTED_CODES: ReadonlySet<unknown> = new Set([
+  ...['ENOSPC', 'EDQUOT', 'EIO', 'EROFS'],
+  ...['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'],
+]);
+
+/** True for the error of a start that would have failed for each program. */
+export function isHostExhausted(error: unknown): boolean {
+  return EXHAUSTED_CODES.has((error as { readonly code?: unknown } | null | undefined)?.code);
+}
+
 /** True for the error of a full disk or quota. */
 export function hasNoRoom(error: unknown): boolean {
   return FULL_CODES.has((error as { readonly code?: unknown } | null | undefined)?.code);

@@ -9,6 +9,8 @@ import {
   trialFailed,
   trialProven,
   trialStarted,
+  trialUntried,
+  untriedPauseMs,
   type VersionState,
   wantedVersion,
 } from './version-states.js';
@@ -46,6 +48,27 @@ it('gives up a trial that takes the machine down with it again and again', () =>
   state = trialStarted(state, 4);
   expect(wantedVersion(state)).toBeNull();
   expect(state.failed[0]?.reason).toBe('it did not prove itself in 3 starts');
+});
+
+it('runs the version before again when the host could not try one, and tries that again after longer and longer pauses', () => {
+  const MINUTE_MS = 60_000;
+  const { untried: _, ...earlier } = onTrial;
+  let state = trialUntried(earlier, 'the disk is full', 0);
+  expect(wantedVersion(state)).toBeNull();
+  expect(state.failed).toEqual([]);
+  const pauses: number[] = [];
+  for (let times = 1; times <= 5; times++) {
+    pauses.push(untriedPauseMs(state, 'new', 0) / MINUTE_MS);
+    state = trialUntried(trialBegun(state, 'new', LIVEZ), 'the disk is full', 0);
+  }
+  expect(pauses).toEqual([10, 20, 40, 60, 60]);
+  expect(untriedPauseMs(state, 'new', 59 * MINUTE_MS)).toBe(MINUTE_MS);
+  expect(untriedPauseMs(state, 'new', HOUR_MS)).toBe(0);
+  // The clock was set back.
+  expect(untriedPauseMs(state, 'new', -1)).toBe(0);
+  expect(untriedPauseMs(state, 'newer', 0)).toBe(0);
+  const after = trialBegun(state, 'new', LIVEZ);
+  for (const done of [trialProven(after, 0), trialFailed(after, WHY, 0)]) expect(done.untried).toBeNull();
 });
 
 it('takes a version back that crashes three times on the day after it had proven itself', () => {

@@ -3,7 +3,8 @@
  * that the launcher alone writes; each transition replaces it as a whole (decision 0092).
  *
  *     DOWNLOADED ── begun ──> TRIAL ── proven ──> PROVEN ── crashes on probation ──> FAILED
- *                               └──── failed, or tried too often ──> FAILED
+ *                               ├──── failed, or tried too often ──> FAILED
+ *                               └──── a fault of the host ──> UNTRIED ── begun, after a pause ──> TRIAL
  *
  * The state lasts longer than any launcher: later versions only add optional fields.
  */
@@ -18,6 +19,17 @@ export interface FailedVersion {
   /** End of what it printed. */
   readonly log: string;
   /** In milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+/** The version whose trial a fault of the host has ended, such as a full disk: it says nothing of the version. */
+export interface UntriedVersion {
+  /** Name of its folder. */
+  readonly name: string;
+  readonly reason: string;
+  /** Trials in a row that ended so. */
+  readonly times: number;
+  /** Time of the latest one, in milliseconds since 1970. */
   readonly atMs: number;
 }
 
@@ -41,6 +53,8 @@ export interface VersionState {
   /** Crashes of the current version since then. */
   readonly crashes: number;
   readonly trial: TrialOfVersion | null;
+  /** Absent in states of earlier launchers. */
+  readonly untried?: UntriedVersion | null;
   /** The latest versions that failed, newest first. */
   readonly failed: readonly FailedVersion[];
 }
@@ -52,6 +66,9 @@ const PROBATION_MS = 24 * 60 * 60_000;
 /** Crashes on probation after which the version before is run again. */
 const MAX_PROBATION_CRASHES = 3;
 const MAX_FAILED = 5;
+/** Pause before a version is tried again whose trial a fault of the host has ended; it doubles with each, up to the longest. */
+const FIRST_PAUSE_MS = 10 * 60_000;
+const MAX_PAUSE_MS = 60 * 60_000;
 
 /** The state of a host whose agent was never updated. */
 export function installedOnly(installed: string): VersionState {
@@ -62,6 +79,7 @@ export function installedOnly(installed: string): VersionState {
     provenAtMs: null,
     crashes: 0,
     trial: null,
+    untried: null,
     failed: [],
   };
 }
@@ -93,6 +111,25 @@ export function trialStarted(state: VersionState, nowMs: number): VersionState {
   return { ...state, trial: { ...trial, starts: trial.starts + 1 } };
 }
 
+/** A fault of the host has ended the trial. */
+export function trialUntried(state: VersionState, reason: string, nowMs: number): VersionState {
+  const { trial, untried } = state;
+  if (trial === null) return state;
+  const { name } = trial;
+  const times = untried?.name === name ? untried.times + 1 : 1;
+  const latest = { name, times, reason: reason.slice(0, MAX_UPDATE_REASON_LENGTH), atMs: nowMs };
+  return { ...state, trial: null, untried: latest };
+}
+
+/** Time until a version is tried again that the host could not try; 0 for one to be tried now. */
+export function untriedPauseMs({ untried }: VersionState, name: string, nowMs: number): number {
+  if (untried?.name !== name) return 0;
+  const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (untried.times - 1), MAX_PAUSE_MS);
+  const leftMs = untried.atMs + pauseMs - nowMs;
+  // A clock that was set back must not make it longer.
+  return leftMs > pauseMs ? 0 : Math.max(0, leftMs);
+}
+
 export function trialFailed(
   state: VersionState,
   why: Pick<FailedVersion, 'reason' | 'log'>,
@@ -101,7 +138,7 @@ export function trialFailed(
   if (state.trial === null) return state;
   return {
     ...state,
-    trial: null,
+    ...{ trial: null, untried: null },
     failed: withFailed(state.failed, { ...why, name: state.trial.name }, nowMs),
   };
 }
@@ -110,7 +147,8 @@ export function trialFailed(
 export function trialProven(state: VersionState, nowMs: number): VersionState {
   const { trial, current } = state;
   if (trial === null) return state;
-  return { ...state, trial: null, current: trial.name, previous: current, provenAtMs: nowMs, crashes: 0 };
+  const proven = { current: trial.name, previous: current, provenAtMs: nowMs, crashes: 0 };
+  return { ...state, trial: null, untried: null, ...proven };
 }
 
 /** The current version has crashed outside of a trial: the version before is run again once that was too often on probation. */

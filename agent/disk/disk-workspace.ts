@@ -12,15 +12,15 @@
  * gets the name of its attempt then.
  */
 import { realpathSync } from 'node:fs';
-import { mkdir, realpath, statfs } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import type { DiskSpace } from '../core/disk-space.js';
 import type { PreparedDirectory, WorkingDirectory, Workspace } from '../core/ports/workspace.js';
 import { AttemptDirectory, CHECKPOINT, FILES, KEPT_MARK, OUTPUT_STORAGE } from './attempt-directory.js';
 import type { Directory, OpenDirectory } from './directory.js';
 import type { DiskCache } from './disk-cache.js';
+import { spaceOf } from './free-space.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { resolveFile } from './local-file.js';
@@ -133,12 +133,6 @@ async function inPrepared(
     for (const directory of opened) directory.close();
     throw error;
   }
-}
-
-async function spaceOf(path: string, use: string): Promise<DiskSpace> {
-  const { bsize, bavail, blocks, files, ffree } = await statfs(path);
-  const freeFiles = files > 0 ? ffree : null;
-  return { use, freeBytes: bsize * bavail, sizeBytes: bsize * blocks, freeFiles };
 }
 
 async function isKept(root: Directory, name: Buffer): Promise<boolean> {

@@ -83,6 +83,8 @@ export class Updates {
     this.#runtime = runtime;
     this.#log = log;
     this.#isTrial = 'launcher' in ability && ability.launcher.launch.isTrial;
+    const untried = 'launcher' in ability ? ability.launcher.launch.untried : undefined;
+    if (untried) this.#problem = `version ${untried.name} could not be tried: ${untried.reason}`;
     this.#progress =
       this.#isTrial && 'launcher' in ability
         ? { phase: 'TRIAL', target: ability.launcher.launch.version }
@@ -153,7 +155,7 @@ export class Updates {
     this.#limit(withinMs);
     if (this.#progress.target !== name) {
       const file = { digest: order.digest, sizeBytes: order.sizeBytes };
-      void this.#carryOut({ name, file }, ability);
+      void this.#carryOut({ name, file }, ability, again);
     }
     return this.#state();
   }
@@ -170,7 +172,7 @@ export class Updates {
   }
 
   /** Never rejects. */
-  async #carryOut(version: OfferedVersion, ports: UpdatePorts): Promise<void> {
+  async #carryOut(version: OfferedVersion, ports: UpdatePorts, again: boolean): Promise<void> {
     this.#current?.abort(new Error('another version was ordered'));
     const current = new AbortController();
     this.#current = current;
@@ -186,7 +188,7 @@ export class Updates {
       await ports.versions.removeOthers(version);
       if (!(await ports.versions.has(name))) await this.#download(version, ports.versions, current.signal);
       proceed('WAITING');
-      await this.#tryWhenEmpty(name, ports, current.signal);
+      await this.#tryWhenEmpty({ name, again }, ports, current.signal);
     } catch (error) {
       if (current.signal.aborted) return;
       this.#problem = messageOf(error);
@@ -217,7 +219,11 @@ export class Updates {
     }
   }
 
-  async #tryWhenEmpty(name: string, ports: UpdatePorts, signal: AbortSignal): Promise<void> {
+  async #tryWhenEmpty(
+    { name, again }: { readonly name: string; readonly again: boolean },
+    ports: UpdatePorts,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { connected, emptied, isEmpty, hold, release, hubAddress } = this.#parts;
     let address: string | null = null;
     while (address === null || !isEmpty()) {
@@ -228,7 +234,7 @@ export class Updates {
     }
     this.#deadline?.cancel();
     hold();
-    const fault = await ports.launcher.tryVersion(name, ports.livenessUrlOf(address));
+    const fault = await ports.launcher.tryVersion(name, ports.livenessUrlOf(address), again);
     if (fault === null) return ports.restart();
     release();
     throw new Error(fault);

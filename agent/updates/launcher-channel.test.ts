@@ -25,9 +25,10 @@ const join = (environment = ENVIRONMENT) =>
 it('knows how the agent was launched, and asks', async () => {
   const launcher = join();
   expect(launcher?.launch).toEqual(LAUNCH);
-  const trying = launcher?.tryVersion('newer', 'http://hub/livez');
+  const trying = launcher?.tryVersion('newer', 'http://hub/livez', true);
   const proving = launcher?.proven();
-  expect(sent).toEqual([{ type: 'try', name: 'newer', livenessUrl: 'http://hub/livez' }, { type: 'proven' }]);
+  const asked = { type: 'try', name: 'newer', livenessUrl: 'http://hub/livez', again: true };
+  expect(sent).toEqual([asked, { type: 'proven' }]);
   channel.emit('message', { type: 'answer', fault: 'no room' });
   channel.emit('message', { type: 'answer', fault: null });
   expect([await trying, await proving]).toEqual(['no room', null]);

@@ -41,7 +41,7 @@ export function joinLauncher(
   return {
     launch,
     stopSignal: stopped.signal,
-    tryVersion: (name, livenessUrl) => ask({ type: 'try', name, livenessUrl }),
+    tryVersion: (name, livenessUrl, again) => ask({ type: 'try', name, livenessUrl, again }),
     proven: () => ask({ type: 'proven' }),
   };
 }

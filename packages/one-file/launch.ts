@@ -3,13 +3,17 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { get as getHttp } from 'node:http';
 import { get as getHttps } from 'node:https';
+import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { fullness } from '@workbench-hub/agent/core/disk-space';
+import { isHostExhausted } from '@workbench-hub/agent/core/host-fault';
 import {
   type FromLauncher,
   LAUNCH_VARIABLE,
   type Launch,
   type ToLauncher,
 } from '@workbench-hub/agent/core/ports/launcher';
+import { spaceOf } from '@workbench-hub/agent/disk/free-space';
 import {
   programOf,
   readVersionState,
@@ -83,6 +87,7 @@ function openLauncher(
     build: `${buildInfo.version} ${buildInfo.revision} ${buildInfo.buildDate}`,
     start: (launched, onMessage) => startAgent(folder, args, { launched, keepsLog, onMessage }),
     isHubThere,
+    hostFault: () => hostFault(dirname(folder)),
     readState: () => readVersionState(folder),
     writeState: (state) => writeVersionState(folder, state),
     runtime: systemRuntime,
@@ -135,7 +140,9 @@ function startAgent(
     });
   }
   const ended = new Promise<AgentEnd>((resolve) => {
-    child.once('error', ({ message }) => resolve({ exitCode: null, signal: null, fault: message }));
+    child.once('error', (error) =>
+      resolve({ exitCode: null, signal: null, fault: error.message, isOfHost: isHostExhausted(error) }),
+    );
     child.once('close', (exitCode, signal) => resolve({ exitCode, signal }));
   });
   child.on('message', (message) => onMessage(message as ToLauncher));
@@ -151,6 +158,14 @@ function startAgent(
     send: (message: FromLauncher) => void (child.connected && child.send(message, () => undefined)),
     kill: () => void child.kill('SIGKILL'),
   };
+}
+
+/** Looks whether the disks on which agents write have room; a disk that cannot be asked is left to the agent. */
+async function hostFault(dataDir: string): Promise<string | null> {
+  const asked = [spaceOf(dataDir, 'the data of the agent'), spaceOf(tmpdir(), 'temporary files')];
+  const answers = await Promise.allSettled(asked);
+  const full = fullness(answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : [])));
+  return full === undefined ? null : `the disk of its host is full: ${full}`;
 }
 
 /** Any hub counts that answers: certificates are a matter of the agent. */

@@ -1,7 +1,7 @@
 import type { FromLauncher, Launch, ToLauncher } from '@workbench-hub/agent/core/ports/launcher';
 import { installedOnly, trialBegun, type VersionState } from '@workbench-hub/agent/core/version-states';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { type AgentEnd, Launcher, TRIAL_LIMIT_MS } from './launcher.js';
 
 const BUILD = '0.1.0 abc';
@@ -26,6 +26,10 @@ let isHubThere: boolean;
 let answerMs: number;
 /** Whether the state can be written. */
 let isRoom: boolean;
+/** Called before each write of the state. */
+let onWrite: () => void;
+/** Fault of the host; null for none. */
+let hostFault: string | null;
 let kills: number;
 
 beforeEach(() => {
@@ -36,6 +40,8 @@ beforeEach(() => {
   isHubThere = true;
   answerMs = 0;
   isRoom = true;
+  onWrite = () => undefined;
+  hostFault = null;
   kills = 0;
 });
 
@@ -209,18 +215,152 @@ it('starts no trial that it cannot count, and the version before when it cannot 
   expect(latest().launch.version).toBeNull();
 });
 
-it('writes the failure of a trial as soon as there is room', async () => {
+it('writes as soon as there is room that a version could not be tried', async () => {
   state = trialBegun(installedOnly(BUILD), 'new', LIVEZ);
   await launched();
   isRoom = false;
   latest().end(CRASH);
   await started(2);
   await runtime.advance(15_000);
-  expect(state?.failed).toEqual([]);
+  expect(state?.untried).toBeNull();
   isRoom = true;
   await runtime.advance(10_000);
-  expect(state).toMatchObject({ trial: null, failed: [{ name: 'new' }] });
+  expect(state).toMatchObject({ trial: null, untried: { name: 'new', times: 1 }, failed: [] });
 });
+
+describe('a trial that a fault of the host ends', () => {
+  const FULL = 'the disk of its host is full';
+
+  beforeEach(async () => {
+    await launched();
+    await order('new');
+    latest().end(STOPPED);
+    await started(2);
+  });
+
+  it('says nothing of the version: the one before is told of it', async () => {
+    hostFault = FULL;
+    latest().end(CRASH);
+    await started(3);
+    const untried = { name: 'new', reason: FULL };
+    expect(latest().launch).toMatchObject({ version: null, isTrial: false, untried });
+    expect(state).toMatchObject({ trial: null, failed: [], untried: { ...untried, times: 1 } });
+  });
+
+  it('is one also when its disk was full for some seconds only', async () => {
+    hostFault = FULL;
+    await runtime.advance(3000);
+    hostFault = null;
+    await runtime.advance(TRIAL_LIMIT_MS);
+    expect(latest().told).toEqual([{ type: 'stop' }]);
+    expect(state).toMatchObject({ trial: null, failed: [], untried: { reason: FULL } });
+  });
+
+  it('is one that the host has no processes or files for', async () => {
+    latest().end({ exitCode: null, signal: null, fault: 'spawn EMFILE', isOfHost: true });
+    await started(3);
+    expect(state).toMatchObject({ failed: [], untried: { reason: 'it could not be started: spawn EMFILE' } });
+  });
+
+  it('is repeated after a pause that doubles up to an hour, and at once when that is asked for', async () => {
+    for (const minutes of [10, 20, 40, 60, 60]) {
+      await endByFullDisk();
+      expect(await answerTo('new')).toContain(`${FULL}; it is tried again in ${minutes} min at the earliest`);
+      await runtime.advance(minutes * 60_000 - 1);
+      expect(await answerTo('new')).toContain('in 1 min at the earliest');
+      await runtime.advance(1);
+      expect(await answerTo('new')).toBeNull();
+      await tryNow();
+    }
+    await endByFullDisk();
+    expect(await answerTo('newer')).toBeNull();
+    expect(await answerTo('new', true)).toBeNull();
+    await tryNow();
+    latest().say({ type: 'proven' });
+    await answered();
+    expect(state).toMatchObject({ current: 'new', untried: null, failed: [] });
+  });
+
+  it('is not repeated while the disk is full', async () => {
+    hostFault = FULL;
+    latest().end(CRASH);
+    await started(3);
+    expect(await answerTo('new', true)).toBe(`version new cannot be tried: ${FULL}`);
+    expect(state?.trial).toBeNull();
+  });
+
+  async function endByFullDisk(): Promise<void> {
+    hostFault = FULL;
+    latest().end(CRASH);
+    await started(agents.length + 1);
+    hostFault = null;
+  }
+
+  /** Has the version that is to be tried started. */
+  async function tryNow(): Promise<void> {
+    latest().end(STOPPED);
+    await started(agents.length + 1);
+    expect(latest().launch).toMatchObject({ version: 'new', isTrial: true });
+  }
+});
+
+it('counts no crash on probation that a full disk explains', async () => {
+  state = { ...installedOnly(BUILD), current: 'new', provenAtMs: runtime.clock.nowMs() };
+  hostFault = 'the disk of its host is full';
+  for (let crash = 1; crash <= 4; crash++) {
+    const { exitCode } = await launched();
+    expect(latest().launch.version).toBe('new');
+    latest().end(CRASH);
+    expect(await exitCode).toBe(1);
+  }
+  expect(state).toMatchObject({ current: 'new', crashes: 0, failed: [] });
+});
+
+/** Writes of the state from an order to the proof: of the trial, of its start, and of its proof. */
+const WRITES = 3;
+
+it.each(Array.from({ length: WRITES }, (_, at) => at))(
+  'proves a good version in the end although the disk is full from write %i of its state on',
+  async (at) => {
+    await launched();
+    let writes = 0;
+    onWrite = () => {
+      isRoom = writes++ < at;
+      hostFault = isRoom ? null : 'the disk of its host is full';
+    };
+    const isProven = () => state?.current === 'new';
+    const fault = await answerTo('new');
+    expect(fault === null).toBe(at > 0);
+    if (fault === null) {
+      const before = agents.length;
+      latest().end(STOPPED);
+      await started(before + 1);
+    }
+    // A trial that could not be noted is none, and one whose proof cannot be noted comes to its end.
+    if (latest().launch.isTrial) {
+      latest().say({ type: 'proven' });
+      await answered();
+      const before = agents.length;
+      latest().end(CRASH);
+      await started(before + 1);
+    }
+    expect(latest().launch).toMatchObject({ version: null, isTrial: false });
+    onWrite = () => undefined;
+    [isRoom, hostFault] = [true, null];
+    await runtime.advance(20_000);
+    expect(isProven()).toBe(false);
+    expect(state?.failed ?? []).toEqual([]);
+
+    expect(await answerTo('new', true)).toBeNull();
+    const before = agents.length;
+    latest().end(STOPPED);
+    await started(before + 1);
+    latest().say({ type: 'proven' });
+    await answered();
+    expect(isProven()).toBe(true);
+    expect(state).toMatchObject({ failed: [], untried: null });
+  },
+);
 
 /** A launcher that runs, with the agent that it has started. */
 async function launched() {
@@ -249,8 +389,10 @@ async function launched() {
       if (answerMs > 0) await new Promise<void>((go) => void runtime.timers.after(answerMs, go));
       return isHubThere;
     },
+    hostFault: async () => hostFault,
     readState: async () => state,
     writeState: async (next) => {
+      onWrite();
       if (!isRoom) throw new Error('ENOSPC');
       state = next;
     },
@@ -280,4 +422,14 @@ async function answered(): Promise<void> {
 async function order(name: string): Promise<void> {
   latest().say({ type: 'try', name, livenessUrl: LIVEZ });
   await answered();
+}
+
+/** Answer of the launcher to an order to try a version. */
+async function answerTo(name: string, again = false): Promise<string | null | undefined> {
+  const { told } = latest();
+  const before = told.length;
+  latest().say({ type: 'try', name, livenessUrl: LIVEZ, again });
+  await expect.poll(() => told.length).toBe(before + 1);
+  const answer = told.at(-1);
+  return answer?.type === 'answer' ? answer.fault : undefined;
 }

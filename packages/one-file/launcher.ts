@@ -11,6 +11,8 @@ import {
   trialFailed,
   trialProven,
   trialStarted,
+  trialUntried,
+  untriedPauseMs,
   type VersionState,
   wantedVersion,
 } from '@workbench-hub/agent/core/version-states';
@@ -31,6 +33,8 @@ export interface AgentEnd {
   readonly signal: string | null;
   /** Reason why it could not be started. */
   readonly fault?: string;
+  /** Whether no other version could have been started either. */
+  readonly isOfHost?: boolean;
 }
 
 export interface LauncherPorts {
@@ -42,6 +46,8 @@ export interface LauncherPorts {
   readonly start: (launch: Launch, onMessage: (message: ToLauncher) => void) => LaunchedAgent;
   /** Whether a hub answers at this address. */
   readonly isHubThere: (livenessUrl: string) => Promise<boolean>;
+  /** Fault of this host, such as a full disk, with which no version can be tried; null for none. */
+  readonly hostFault: () => Promise<string | null>;
   readonly readState: () => Promise<VersionState | null>;
   readonly writeState: (state: VersionState) => Promise<void>;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
@@ -60,6 +66,7 @@ const MAX_COUNTED_MS = 5000;
 /** Time to stop for an agent that has failed; it runs no tasks. */
 const STOP_LIMIT_MS = 5000;
 const SAVE_AGAIN_MS = 10_000;
+const MINUTE_MS = 60_000;
 
 export class Launcher {
   readonly #ports: LauncherPorts;
@@ -70,6 +77,8 @@ export class Launcher {
   /** Settles with the latest write of the state. */
   #saved: Promise<string | null> = Promise.resolve(null);
   #stops = 0;
+  /** Fault of the host that the present trial has met; null for none. */
+  #hostFault: string | null = null;
 
   private constructor(ports: LauncherPorts, state: VersionState) {
     this.#ports = ports;
@@ -113,15 +122,20 @@ export class Launcher {
   async #beginTrial(): Promise<void> {
     const before = this.#state;
     if (before.trial === null) return;
-    const started = trialStarted(before, this.#ports.runtime.clock.nowMs());
-    const fault = await this.#save(started);
-    if (fault !== null) this.#state = { ...before, trial: null };
+    const nowMs = this.#ports.runtime.clock.nowMs();
+    const fault = await this.#save(trialStarted(before, nowMs));
+    if (fault !== null) this.#state = trialUntried(before, fault, nowMs);
+    this.#hostFault = null;
   }
 
   async #runOnce(): Promise<AgentEnd> {
     const { start, note, installed } = this.#ports;
     const version = wantedVersion(this.#state);
-    const launch: Launch = { version, isTrial: this.#state.trial !== null, installed };
+    const { trial, untried } = this.#state;
+    const launch: Launch = {
+      ...{ version, isTrial: trial !== null, installed },
+      ...(untried && { untried: { name: untried.name, reason: untried.reason } }),
+    };
     if (launch.isTrial) note(`version ${launch.version} is on trial`);
     const agent = start(launch, (message) => void this.#answer(agent, message));
     this.#agent = agent;
@@ -130,21 +144,32 @@ export class Launcher {
     watch?.();
     this.#lastLog = agent.log();
     this.#agent = null;
+    if (end.isOfHost) this.#hostFault ??= inWords(end);
     return end;
   }
 
   async #answer(agent: LaunchedAgent, message: ToLauncher): Promise<void> {
-    const nowMs = this.#ports.runtime.clock.nowMs();
-    const next =
+    const fault =
       message.type === 'try'
-        ? trialBegun(this.#state, message.name, message.livenessUrl)
-        : trialProven(this.#state, nowMs);
-    agent.send({ type: 'answer', fault: await this.#save(next) });
+        ? await this.#noteTrial(message)
+        : await this.#save(trialProven(this.#state, this.#ports.runtime.clock.nowMs()));
+    agent.send({ type: 'answer', fault });
+  }
+
+  /** Resolves with null when a version is noted to be tried, or with the reason why it cannot be now. */
+  async #noteTrial({ name, livenessUrl, again }: ToLauncher & { type: 'try' }): Promise<string | null> {
+    const { hostFault, runtime } = this.#ports;
+    const fault = await hostFault();
+    if (fault !== null) return `version ${name} cannot be tried: ${fault}`;
+    const pauseMs = untriedPauseMs(this.#state, name, runtime.clock.nowMs());
+    if (pauseMs === 0 || again) return this.#save(trialBegun(this.#state, name, livenessUrl));
+    const minutes = Math.ceil(pauseMs / MINUTE_MS);
+    return `version ${name} could not be tried: ${this.#state.untried?.reason}; it is tried again in ${minutes} min at the earliest`;
   }
 
   /** Ends the agent when its time is over, which passes only while the hub can be reached; returns the end of the watch. */
   #watchTrial(agent: LaunchedAgent): () => void {
-    const { runtime, isHubThere } = this.#ports;
+    const { runtime, isHubThere, hostFault } = this.#ports;
     const name = this.#state.trial?.name;
     let leftMs = TRIAL_LIMIT_MS;
     let countedAtMs = runtime.clock.monotonicMs();
@@ -153,6 +178,7 @@ export class Launcher {
       const { trial } = this.#state;
       if (isOver || trial?.name !== name || trial === undefined || trial === null) return;
       const isThere = await isHubThere(trial.livenessUrl);
+      this.#hostFault ??= await hostFault();
       const nowMs = runtime.clock.monotonicMs();
       if (isThere) leftMs -= Math.min(nowMs - countedAtMs, MAX_COUNTED_MS);
       countedAtMs = nowMs;
@@ -175,18 +201,25 @@ export class Launcher {
     void agent.ended.then(() => kill.cancel());
   }
 
-  /** The version of the trial has failed: the one before is started next. */
+  /** The version of the trial has failed, or the host could not try it: the one before is started next. */
   async #giveUp(reason: string): Promise<void> {
-    const { runtime, note } = this.#ports;
-    note(`version ${this.#state.trial?.name} has failed: ${reason}; the version before is started again`);
-    const failed = trialFailed(this.#state, { reason, log: this.#lastLog }, runtime.clock.nowMs());
-    await this.#keep(failed);
+    const { runtime, note, hostFault } = this.#ports;
+    const name = this.#state.trial?.name;
+    const nowMs = runtime.clock.nowMs();
+    const why = { reason, log: this.#lastLog };
+    // A host that cannot even note the failure is no judge of the version.
+    const fault =
+      this.#hostFault ?? (await hostFault()) ?? (await this.#save(trialFailed(this.#state, why, nowMs)));
+    const outcome = fault === null ? `has failed: ${reason}` : `could not be tried: ${fault} (${reason})`;
+    note(`version ${name} ${outcome}; the version before is started again`);
+    if (fault !== null) await this.#keep(trialUntried(this.#state, fault, nowMs));
   }
 
-  /** Counts the crash of a version on probation; true when the version before is started again. */
+  /** Counts the crash of a version on probation, unless its host explains it; true when the version before is started again. */
   async #isTakenBack(end: AgentEnd): Promise<boolean> {
     if (end.exitCode !== CRASHED && end.signal === null && end.fault === undefined) return false;
-    const { runtime, note } = this.#ports;
+    const { runtime, note, hostFault } = this.#ports;
+    if (end.isOfHost || (end.fault === undefined && (await hostFault()) !== null)) return false;
     const before = this.#state;
     const why = { reason: `${inWords(end)}, after it had proven itself`, log: this.#lastLog };
     const nowMs = runtime.clock.nowMs();

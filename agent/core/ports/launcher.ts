@@ -1,9 +1,11 @@
 /** The launcher: the process of the installed file, which has started this agent and starts another version of it on request. */
 
+import type { UntriedVersion } from '../version-states.js';
+
 /** Message of the agent to its launcher. Launchers are never updated: messages are only added, and each is answered. */
 export type ToLauncher =
-  /** The version in this folder is to be tried once the agent has ended. */
-  | { readonly type: 'try'; readonly name: string; readonly livenessUrl: string }
+  /** The version in this folder is to be tried once the agent has ended; `again` passes over the pause after a fault of the host. */
+  | { readonly type: 'try'; readonly name: string; readonly livenessUrl: string; readonly again?: boolean }
   /** The version that is on trial has proven itself. */
   | { readonly type: 'proven' };
 
@@ -21,6 +23,8 @@ export interface Launch {
   readonly isTrial: boolean;
   /** Path of the installed file. */
   readonly installed: string;
+  /** The latest version that a fault of the host has kept from its trial; absent for none, and from earlier launchers. */
+  readonly untried?: Pick<UntriedVersion, 'name' | 'reason'>;
 }
 
 /** Variable with which a launcher starts an agent. */
@@ -29,7 +33,7 @@ export const LAUNCH_VARIABLE = 'WORKBENCH_AGENT_LAUNCH';
 export interface Launcher {
   readonly launch: Launch;
   /** Has a version tried once this agent has ended; resolves with null, or with the reason why not. */
-  tryVersion(name: string, livenessUrl: string): Promise<string | null>;
+  tryVersion(name: string, livenessUrl: string, again: boolean): Promise<string | null>;
   /** Tells that this version has proven itself; resolves with null once that is durable, or with the reason why it is not. */
   proven(): Promise<string | null>;
 }

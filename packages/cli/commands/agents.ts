@@ -124,7 +124,7 @@ function addUpdateCommands(agent: Command, run: Run): void {
     .command('update')
     .argument('<id>')
     .description('have an agent update to the version of the hub, once it runs no task')
-    .option('--again', 'also if this version has failed there')
+    .option('--again', 'also if this version has failed there, or could not be tried lately')
     .action(
       run(async (hub, output, id: string, { again = false }: { again?: boolean }) => {
         const options = { client: hub.client, path: { id }, query: { again } };

@@ -137,7 +137,8 @@ class AgentUpdate(_AgentUpdate, total=False):
     running: str
     # Version that the phase is about; absent while that is `IDLE`.
     target: str
-    # Why the latest order was not carried out, although its version was never started.
+    # Why the latest order was not carried out, although its version has not failed: it was never started,
+    # or a fault of the host has ended its trial.
     problem: str
     # The latest version that did not prove itself there.
     failed: FailedAgentUpdate

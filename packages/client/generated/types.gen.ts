@@ -2091,7 +2091,7 @@ export type AgentUpdate = {
      */
     target?: string;
     /**
-     * Why the latest order was not carried out, although its version was never started.
+     * Why the latest order was not carried out, although its version has not failed: it was never started, or a fault of the host has ended its trial.
      */
     problem?: string;
     /**
@@ -6957,7 +6957,7 @@ export type UpdateAgentData = {
     };
     query?: {
         /**
-         * Whether to try a version again that has failed there.
+         * Whether to try a version again that has failed there, and without a pause one that the host could not try.
          */
         again?: boolean;
     };

@@ -105,6 +105,7 @@ export class SimulatedHost {
         if (this.#around.breakage?.isHubAlwaysThere) return true;
         return !this.isCutOff && this.#around.isAnyHubThere();
       },
+      hostFault: async () => (this.isDiskFull ? 'the disk of its host is full' : null),
       readState: async () => saved,
       writeState: async (state) => {
         await host.wait(world.between(1, 20));
@@ -234,7 +235,7 @@ export class SimulatedHost {
         versions: this.#versions(process),
         launcher: {
           launch,
-          tryVersion: (name, livenessUrl) => tell({ type: 'try', name, livenessUrl }),
+          tryVersion: (name, livenessUrl, again) => tell({ type: 'try', name, livenessUrl, again }),
           proven: () => tell({ type: 'proven' }),
         },
         readOrder: async (order) => JSON.parse(order.payload) as UpdateOrder,

@@ -35,10 +35,15 @@ const agentUpdate = z
       description: 'Version that the phase is about; absent while that is `IDLE`.',
       example: '0.2.0-9f86d081884c7d65',
     }),
-    problem: z.string().optional().meta({
-      description: 'Why the latest order was not carried out, although its version was never started.',
-      example: 'ENOSPC: no space left on device, write',
-    }),
+    problem: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Why the latest order was not carried out, although its version has not failed: it was never started, or a fault of the ' +
+          'host has ended its trial.',
+        example: 'ENOSPC: no space left on device, write',
+      }),
     failed: failedUpdate
       .optional()
       .meta({ description: 'The latest version that did not prove itself there.' }),
@@ -100,7 +105,8 @@ export function agentUpdateEndpoints({
           again: queryBoolean()
             .default(false)
             .meta({
-              description: 'Whether to try a version again that has failed there.',
+              description:
+                'Whether to try a version again that has failed there, and without a pause one that the host could not try.',
               example: false,
               override: shownDefault(false),
             }),
