@@ -8,4 +8,5 @@ export const ROLLOUT_BREAKAGES: readonly RolloutBreakage[] = [
   { name: 'a hub forgets what has failed', forgetsFailures: true },
   { name: 'a hub orders agents of a rollout that is stopped', ignoresStops: true },
   { name: 'a resumed rollout does not go on past what has failed', resumesNothing: true },
+  { name: 'a full disk makes a good version fail', blamesVersions: true },
 ];

@@ -2,7 +2,7 @@
  * A world of agents that their hub updates: one hub, or two of which one drives, and hosts with launchers. Hubs and agents are killed, hosts lose
  * power, connections are lost, disks are full and downloads corrupt; the version is good, or bad in one of several ways, a hub may go back
  * to the version before, and an administrator may stop the rollout and resume it. Afterwards no task was lost to an update, no agent is on a bad
- * version, no lost connection has taken a version back, nothing was ordered after a failure or a stop, and a good version is everywhere but where
+ * version, no lost connection and no full disk has taken a version back, nothing was ordered after a failure or a stop, and a good version is everywhere but where
  * it has failed.
  */
 import { createHash } from 'node:crypto';
@@ -53,6 +53,8 @@ const PATIENCE_MS = 2 * HOUR_MS;
 /** Time in which a version that crashes later does so three times. */
 const CRASHES_MS = 4 * HOUR_MS;
 const ANSWER_MS = 20;
+/** Shortest time for which a disk is full: launchers look at it each second of a trial. */
+const DISK_FULL_MS = 3000;
 /** Time in which an order that was on its way at a stop has reached its agent. */
 const ON_ITS_WAY_MS = 1000;
 
@@ -79,6 +81,8 @@ class RolloutWorld {
   readonly #rollouts: AgentRollouts;
   /** Agents on which a hub has seen the version fail, since an administrator resumed the rollout. */
   readonly #failed = new Set<string>();
+  /** Hubs that hosts have joined last. */
+  readonly #joined = new Map<SimulatedHost, SimulatedRolloutHub>();
   #term = 0;
   #tasks = 0;
   /** Whether a hub goes back to the version before. */
@@ -232,6 +236,7 @@ class RolloutWorld {
     const live = this.#hubs.filter(({ process }) => process?.alive);
     if (live.length === 0) return false;
     const hub = this.#world.random.of(live);
+    this.#joined.set(host, hub);
     if (host.isTrial) this.#world.after(1, () => void hub.updates?.prove(host.id));
     return true;
   }
@@ -266,7 +271,7 @@ class RolloutWorld {
       if (!hub.process?.alive) return;
       fault('hub killed', hub.name);
       hub.process.end();
-      for (const each of this.#hosts) if (world.happens(1 / this.#hubs.length)) each.disconnect();
+      for (const each of this.#hosts) if (this.#joined.get(each) === hub) each.disconnect();
       this.#takeRole();
     } else if (part < 0.45) {
       fault('connection lost');
@@ -281,7 +286,7 @@ class RolloutWorld {
     } else if (part < 0.8) {
       fault('disk full');
       host.isDiskFull = true;
-      world.after(world.between(1000, 5 * MINUTE_MS), () => {
+      world.after(world.between(DISK_FULL_MS, 5 * MINUTE_MS), () => {
         host.isDiskFull = false;
       });
     } else if (part < 0.85) {
@@ -361,13 +366,13 @@ class RolloutWorld {
   async #check(): Promise<void> {
     const world = this.#world;
     for (const host of this.#hosts) {
-      const { id, state, running, wasKilled, couldNotWrite } = host;
+      const { id, state, running, wasKilled } = host;
       if (this.#behavior !== 'GOOD' && [running, state?.current].includes(NEW))
         world.violated('no agent stays on a bad version', id);
       const reason = state?.failed[0]?.reason ?? '';
       const isByConnection = wasKilled ? reason.includes(' within ') : reason !== '';
-      if (this.#behavior === 'GOOD' && isByConnection && !couldNotWrite)
-        world.violated('a lost connection never takes a version back', `${id}: ${reason}`);
+      if (this.#behavior === 'GOOD' && isByConnection)
+        world.violated('no lost connection and no full disk takes a version back', `${id}: ${reason}`);
     }
     const failed = this.#hosts.filter((host) => hasFailed(host));
     const isHeldUp = failed.length > 0 && !this.#isAdministered;

@@ -38,6 +38,7 @@ export interface RolloutBreakage {
   readonly forgetsFailures?: boolean;
   readonly ignoresStops?: boolean;
   readonly resumesNothing?: boolean;
+  readonly blamesVersions?: boolean;
 }
 
 /** An agent process. */
@@ -62,8 +63,6 @@ export class SimulatedHost {
   isCutOff = false;
   /** Whether anything but its version or its connection has ended an agent or a trial there. */
   wasKilled = false;
-  /** Whether its full disk has kept the state of a version from being written, which a trial needs to end well. */
-  couldNotWrite = false;
   /** Tasks that an update has ended. */
   lost = 0;
   readonly #around: HostSurroundings;
@@ -105,12 +104,13 @@ export class SimulatedHost {
         if (this.#around.breakage?.isHubAlwaysThere) return true;
         return !this.isCutOff && this.#around.isAnyHubThere();
       },
-      hostFault: async () => (this.isDiskFull ? 'the disk of its host is full' : null),
+      hostFault: async () =>
+        this.isDiskFull && !this.#around.breakage?.blamesVersions ? 'the disk of its host is full' : null,
       readState: async () => saved,
       writeState: async (state) => {
         await host.wait(world.between(1, 20));
-        this.couldNotWrite ||= this.isDiskFull;
-        if (this.isDiskFull) throw new Error('ENOSPC');
+        // The defect is about a disk on which the small file of the state still fits.
+        if (this.isDiskFull && !this.#around.breakage?.blamesVersions) throw new Error('ENOSPC');
         this.state = state;
       },
       runtime: host.runtime,
@@ -202,6 +202,8 @@ export class SimulatedHost {
     const crash = () => this.#end(agent, { exitCode: 1, signal: null });
     if (behavior === 'CRASHES_AT_ONCE') process.after(world.between(10, 500), crash);
     if (behavior === 'CRASHES_LATER') process.after(world.between(60_000, LATER_MS), crash);
+    // No version starts without room for its files.
+    if (launch.isTrial) process.after(world.between(10, 500), () => this.isDiskFull && crash());
     this.#joinSoon(agent);
     return {
       ended,
@@ -271,6 +273,7 @@ export class SimulatedHost {
         startInstances: () => undefined,
         probe: async (nonce) => {
           await process.wait(this.#around.world.between(50, 3000));
+          if (this.isDiskFull) throw new Error('ENOSPC');
           const fails = this.#around.behaviorOf(launch.version ?? INSTALLED) === 'FAILS_PROBE';
           return fails ? 'another text' : nonce;
         },
