@@ -1,5 +1,5 @@
 /** Versions of the agent, as real files, that run but do not prove themselves, and an update beside hubs that fail (upgrading.md). */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import {
   installAgent,
   OLD,
   orderUpdate,
+  orderUpdateAgain,
   packageAgent,
   packagedAgent,
   SYSTEM,
@@ -21,6 +22,7 @@ import { type ClusterHub, ClusterPrograms } from '../support/hubs/cluster-progra
 import { outputsOf, restClient } from '../support/interface/rest-client.js';
 import { endPrograms, startHub } from '../support/programs/programs.js';
 import { hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
+import { hasSmallDisks, mountSmallDisk } from '../support/stores/small-disk.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 /** Faults of a version: a text in its file, and one of the same length that takes its place. */
@@ -35,6 +37,7 @@ const FAULTS = [
 
 let packages: TemporaryFolder;
 let site: TemporaryFolder;
+let unmount: () => void = () => undefined;
 
 const fileOf = (version: string) => packagedAgent(join(packages.path, version), version);
 
@@ -48,6 +51,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await endPrograms();
+  unmount();
+  unmount = () => undefined;
   await site.remove();
 });
 
@@ -75,6 +80,41 @@ it.each(FAULTS)('a version that %s is taken back, and tasks go on', async (_, ri
     },
   });
 });
+
+it.skipIf(!hasSmallDisks())(
+  'a version whose trial fills the disk of its host is not blamed, and is tried again when it is asked for',
+  async () => {
+    const filling = join(site.path, 'filling');
+    const [tries, filler] = [join(site.path, 'tries'), join(site.path, 'host/data/filler')];
+    // Leaves less than a hundredth of the disk, with which the version before can start.
+    const fill = `head -c 1G /dev/zero > ${filler}\ntruncate --size=-900K ${filler}`;
+    const script = `#!/bin/sh\necho begun >> ${tries}\n${fill}\nexit 1\n`;
+    offerAgentFile(filling, script, SYSTEM);
+    const hub = await startHub(site.path, { agents: { enrolledOnly: true, updates: { folder: filling } } });
+    unmount = mountSmallDisk(join(site.path, 'host/data'), 100);
+    const { agent, start } = await installAgent(site.path, fileOf(OLD), [{ ...hub, folder: site.path }]);
+    start();
+    await expect.poll(async () => (await updateState(hub)).status, { timeout: 60_000 }).toBe(200);
+    const problem = () => updateState(hub).then(({ body }) => body.problem);
+    const full = /could not be tried: the disk of its host is full: /;
+    for (const times of [1, 2]) {
+      expect((await orderUpdateAgain(hub)).status).toBe(200);
+      await expect.poll(() => readFileSync(tries, 'utf8'), { timeout: 60_000 }).toBe('begun\n'.repeat(times));
+      await expect.poll(problem, { timeout: 60_000 }).toMatch(full);
+      rmSync(filler);
+    }
+    expect((await orderUpdate(hub)).status).toBe(200);
+    await expect.poll(problem).toMatch(/it is tried again in \d+ min at the earliest$/);
+    expect((await updateState(hub)).body).toMatchObject({
+      phase: 'IDLE',
+      running: expect.stringContaining(OLD),
+    });
+    expect((await updateState(hub)).body).not.toHaveProperty('failed');
+    const client = restClient(hub.baseUrl);
+    const id = await client.createBatchJob(scriptJob(TELLS_ITS_PROGRAM));
+    expect(outputsOf(await client.batchJobResult(id))).toEqual({ 'v.txt': agent });
+  },
+);
 
 it.runIf(hasPostgres)(
   'an update goes on at another hub when the one of the agent is killed during the trial',

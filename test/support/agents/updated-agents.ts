@@ -50,7 +50,8 @@ export async function installAgent(
   labels: readonly string[] = [],
 ): Promise<InstalledAgent> {
   const folder = join(site, 'host');
-  mkdirSync(folder);
+  // A test may have mounted a disk inside.
+  mkdirSync(folder, { recursive: true });
   const agent = join(folder, 'workbench-agent');
   copyFileSync(file, agent);
   const config = join(folder, 'agent.yaml');
@@ -78,11 +79,20 @@ export async function installAgent(
 
 interface UpdateAnswer {
   readonly status: number;
-  readonly body: { readonly phase?: string; readonly running?: string; readonly failed?: object };
+  readonly body: {
+    readonly phase?: string;
+    readonly running?: string;
+    readonly problem?: string;
+    readonly failed?: object;
+  };
 }
 
-async function asked({ baseUrl }: Pick<UpdatingHub, 'baseUrl'>, method: string): Promise<UpdateAnswer> {
-  const response = await fetch(`${baseUrl}/api/x/agents/${AGENT_ID}/update`, { method });
+async function asked(
+  { baseUrl }: Pick<UpdatingHub, 'baseUrl'>,
+  method: string,
+  query = '',
+): Promise<UpdateAnswer> {
+  const response = await fetch(`${baseUrl}/api/x/agents/${AGENT_ID}/update${query}`, { method });
   return { status: response.status, body: (await response.json()) as UpdateAnswer['body'] };
 }
 
@@ -90,6 +100,8 @@ async function asked({ baseUrl }: Pick<UpdatingHub, 'baseUrl'>, method: string):
 export const updateState = (hub: Pick<UpdatingHub, 'baseUrl'>) => asked(hub, 'GET');
 /** Orders the update of the agent. */
 export const orderUpdate = (hub: Pick<UpdatingHub, 'baseUrl'>) => asked(hub, 'POST');
+/** Orders it also to a version that has failed there, or could not be tried lately. */
+export const orderUpdateAgain = (hub: Pick<UpdatingHub, 'baseUrl'>) => asked(hub, 'POST', '?again=true');
 
 /** A job of a script that may read and write files. */
 export function scriptJob(script: string) {
