@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
+import { errorsOfQstat, idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
 
 /** Output of qstat 8.1.9, with times in UTC. */
 const ANSWER = `<?xml version='1.0'?>
@@ -58,7 +58,8 @@ describe('the list of qstat', () => {
     ['dr', 'RUNNING', 'it is being deleted'],
     ['S', 'RUNNING', 'it is suspended'],
     ['Rq', 'QUEUED', null],
-    ['Eqw', 'QUEUED', 'Grid Engine could not start it (state Eqw); qstat -j says why'],
+    ['Eqw', 'STUCK', 'Grid Engine could not start it (state Eqw)'],
+    ['hqw', 'QUEUED', 'it is held'],
   ])('has the state %s', (letters, state, reason) => {
     const answer = ANSWER.replace('<state>r</state>', `<state>${letters}</state>`);
     expect(jobsOfQstat(at(answer), new Set([RUNNING_NAME]))).toMatchObject([{ state, reason }]);
@@ -83,6 +84,18 @@ describe('the list of qstat', () => {
   ])('is not understood when it is something else', (answer) =>
     expect(jobsOfQstat(answer, new Set([RUNNING_NAME]))).toBeUndefined(),
   );
+});
+
+/** Output of qstat -j 8.1.9, in parts. */
+it('finds why jobs could not be started', () => {
+  const of = (id: number, rest: string) =>
+    `==============================================================\njob_number:                 ${id}\nowner:                      root\n${rest}`;
+  const error =
+    'error reason    1:          11/30/2026 06:59:01 [0:70]: error: can\'t open output file "/no/x"\n';
+  expect([...errorsOfQstat(`${of(7, '')}${of(8, error)}scheduling info:            none\n`)]).toEqual([
+    ['8', '11/30/2026 06:59:01 [0:70]: error: can\'t open output file "/no/x"'],
+  ]);
+  expect(errorsOfQstat('Following jobs do not exist: \n7\n').size).toBe(0);
 });
 
 it('finds the id that qsub prints', () => {

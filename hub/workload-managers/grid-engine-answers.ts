@@ -9,7 +9,7 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&',
 /** States of `qstat`: letters, of which several may hold. */
 const RUNNING = /[rRtsST]/;
 const REASONS: readonly (readonly [letters: RegExp, reason: string])[] = [
-  [/E/, 'Grid Engine could not start it (state Eqw); qstat -j says why'],
+  [/E/, 'Grid Engine could not start it (state Eqw)'],
   [/h/, 'it is held'],
   [/d/, 'it is being deleted'],
   [/[sST]/, 'it is suspended'],
@@ -43,10 +43,11 @@ function jobOf(text: string, name: string, nowMs: number): ManagedJob | undefine
   const letters = element(text, 'state');
   if (jobId === undefined || letters === undefined || letters === '') return undefined;
   const isRunning = RUNNING.test(letters) && !letters.includes('q');
+  const waits = letters.includes('E') ? 'STUCK' : 'QUEUED';
   const reason = REASONS.find(([pattern]) => pattern.test(letters))?.[1] ?? null;
   return {
     ...{ name, jobId, reason },
-    state: isRunning ? 'RUNNING' : 'QUEUED',
+    state: isRunning ? 'RUNNING' : waits,
     remainingMs: isRunning ? remainingOf(text, nowMs) : null,
   };
 }
@@ -77,6 +78,17 @@ export function idOfQsub(stdout: string): string | undefined {
     .split('\n')
     .map((line) => /^(\d+)$/.exec(line.trim())?.[1])
     .findLast((id) => id !== undefined);
+}
+
+/** Why jobs could not be started, by id, from the answer of `qstat -j`; without those of which it does not say. */
+export function errorsOfQstat(stdout: string): ReadonlyMap<string, string> {
+  const errors = new Map<string, string>();
+  for (const part of stdout.split(/^(?=job_number:)/m)) {
+    const id = /^job_number:\s+(\d+)/.exec(part)?.[1];
+    const error = /^error reason\s+\d+:\s+(\S.*)$/m.exec(part)?.[1]?.trim();
+    if (id !== undefined && error !== undefined) errors.set(id, error);
+  }
+  return errors;
 }
 
 /** Whether the complaint is about the way to the master, and not about the job. */

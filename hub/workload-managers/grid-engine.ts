@@ -1,8 +1,8 @@
 /** Grid Engine by its commands: qsub, qstat and qdel. */
 import type { AllocationSettings, ManagerSettings } from '../core/hosts/host-recipe.js';
-import { WorkloadManagerError } from '../core/ports/workload-manager.js';
+import { type ManagedJob, WorkloadManagerError } from '../core/ports/workload-manager.js';
 import type { Driver } from './driver.js';
-import { idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
+import { errorsOfQstat, idOfQsub, isAboutTheMaster, jobsOfQstat } from './grid-engine-answers.js';
 import { type CommandEnd, complaintOf, notUnderstood, type RunCommand, unavailable } from './run-command.js';
 import { shellWord } from './shell-words.js';
 
@@ -26,6 +26,17 @@ export function gridEngine(
   // h_rt alone: together with s_rt it was not enforced.
   const limits = ['-r', 'n', '-l', `h_rt=${Math.ceil(wallTimeMs / 1000)}`];
   const common = [...output, ...limits, '-S', '/bin/sh', ...manager.options];
+  /** The jobs, of which those that are stuck have Grid Engine's own words, too. */
+  const withErrors = async (jobs: readonly ManagedJob[]): Promise<readonly ManagedJob[]> => {
+    const stuck = jobs.flatMap(({ state, jobId }) => (state === 'STUCK' ? [jobId] : []));
+    if (stuck.length === 0) return jobs;
+    // Whatever its exit code is: one of the jobs may be gone meanwhile.
+    const errors = errorsOfQstat((await run(['qstat', '-j', stuck.join(',')])).stdout);
+    return jobs.map((job) => {
+      const error = job.state === 'STUCK' ? errors.get(job.jobId) : undefined;
+      return error === undefined ? job : { ...job, reason: `${job.reason}: ${error}` };
+    });
+  };
   return {
     async submit({ name, script }) {
       const end = await run(['qsub', '-N', `${PREFIX}${name}`, ...common], {
@@ -47,7 +58,7 @@ export function gridEngine(
       const known = new Map(names.map((name) => [`${PREFIX}${name}`, name]));
       const jobs = jobsOfQstat(end.stdout, new Set(known.keys()));
       if (jobs === undefined) throw notUnderstood(end, 'a list of jobs in XML');
-      return jobs.map((job) => ({ ...job, name: known.get(job.name) ?? job.name }));
+      return withErrors(jobs.map((job) => ({ ...job, name: known.get(job.name) ?? job.name })));
     },
     async cancel(name) {
       const end = await run(['qdel', `${PREFIX}${name}`]);

@@ -27,9 +27,11 @@ describe('the list of condor_q', () => {
     [{ JobStatus: 1 }, 'QUEUED', null],
     [
       { JobStatus: 5, HoldReason: 'Failed to execute', HoldReasonCode: 6 },
-      'QUEUED',
+      'STUCK',
       'it is held: Failed to execute',
     ],
+    [{ JobStatus: 5, HoldReason: 'by hand', HoldReasonCode: 1 }, 'QUEUED', 'it is held: by hand'],
+    [{ JobStatus: 5, HoldReasonCode: 15 }, 'QUEUED', 'it is held: HTCondor gives no reason'],
     [{ JobStatus: 5 }, 'QUEUED', 'it is held: HTCondor gives no reason'],
     [{ ...RUNNING, JobStatus: 6 }, 'RUNNING', null],
     [{ ...RUNNING, JobStatus: 7 }, 'RUNNING', 'it is suspended'],

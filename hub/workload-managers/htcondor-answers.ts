@@ -12,6 +12,7 @@ export const JOB_ATTRIBUTES = [
   'JobCurrentStartDate',
   'ServerTime',
   'HoldReason',
+  'HoldReasonCode',
   'LastHoldReason',
   'RemoveReason',
   'ExitCode',
@@ -28,6 +29,8 @@ const COMPLETED = 4;
 const HELD = 5;
 const TRANSFERRING_OUTPUT = 6;
 const SUSPENDED = 7;
+/** Codes of holds by people: of a job that waits, and of one that was handed in so. */
+const HELD_BY_PEOPLE: readonly unknown[] = [1, 15];
 
 /** Jobs from the answer of `condor_q -json`, which is empty without any; undefined for an answer that is not understood. */
 export function jobsOfCondorQ(stdout: string): ManagedJob[] | undefined {
@@ -44,10 +47,10 @@ export function jobsOfCondorQ(stdout: string): ManagedJob[] | undefined {
 }
 
 function jobOf(row: Attributes | null): ManagedJob | undefined {
-  const { ClusterId: cluster, ProcId: proc, WorkbenchHost: name, JobStatus: status } = row ?? {};
+  const { ClusterId: cluster, ProcId: proc, WorkbenchHost: name } = row ?? {};
   if (row === null || typeof name !== 'string' || !Number.isInteger(cluster) || !Number.isInteger(proc))
     return undefined;
-  const state = stateOf(status, row.RemoteHost);
+  const state = stateOf(row);
   if (state === undefined) return undefined;
   return {
     ...{ name, jobId: `${cluster}.${proc}`, state },
@@ -57,11 +60,16 @@ function jobOf(row: Attributes | null): ManagedJob | undefined {
 }
 
 /** State of a job; undefined for a number that is not HTCondor's. A job that was removed has its host until it has ended there. */
-function stateOf(status: unknown, remoteHost: unknown): ManagedJob['state'] | undefined {
+function stateOf({
+  JobStatus: status,
+  RemoteHost: remoteHost,
+  HoldReasonCode: code,
+}: Attributes): ManagedJob['state'] | undefined {
   switch (status) {
     case IDLE:
-    case HELD:
       return 'QUEUED';
+    case HELD:
+      return code === undefined || HELD_BY_PEOPLE.includes(code) ? 'QUEUED' : 'STUCK';
     case RUNNING:
     case TRANSFERRING_OUTPUT:
     case SUSPENDED:

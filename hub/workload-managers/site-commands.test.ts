@@ -51,11 +51,18 @@ it.each([
 });
 
 it('reads the lines of the list', async () => {
-  const lines = ['7 a QUEUED', '8 a QUEUED - held by its user', '9 b RUNNING 60', '10 b RUNNING 5 on n1'];
+  const lines = [
+    '7 a QUEUED',
+    '6 a STUCK - no such image',
+    '8 a QUEUED - held by its user',
+    '9 b RUNNING 60',
+    '10 b RUNNING 5 on n1',
+  ];
   const others = ['11 a RUNNING -', '12 b ENDED exit code 3', '13 someone_else RUNNING 1'];
   const { driver, calls } = driverOf({ stdout: [...lines, '', ...others].join('\n') });
   expect(await driver.jobs(['a', 'b'])).toEqual([
     job({ jobId: '7', name: 'a', state: 'QUEUED' }),
+    job({ jobId: '6', name: 'a', state: 'STUCK', reason: 'no such image' }),
     job({ jobId: '8', name: 'a', state: 'QUEUED', reason: 'held by its user' }),
     job({ jobId: '9', name: 'b', state: 'RUNNING', remainingMs: 60_000 }),
     job({ jobId: '10', name: 'b', state: 'RUNNING', remainingMs: 5000, reason: 'on n1' }),

@@ -6,10 +6,10 @@ import { type CommandEnd, complaintOf, notUnderstood, type RunCommand, unavailab
 
 /** EX_TEMPFAIL of sysexits.h: the command does not know. */
 const TEMPORARY_FAILURE_CODE = 75;
-const STATES = ['QUEUED', 'RUNNING', 'ENDED'] as const;
+const STATES = ['QUEUED', 'STUCK', 'RUNNING', 'ENDED'] as const;
 const JOB_LINE = /^(\S+) (\S+) ([A-Z]+)(?: (-|\d{1,10}))?(?: (.*))?$/;
 const OTHER_JOB_LINE = /^(?=\S*\d)[\w.:[\]-]+ (\S+) (?:.* )?[A-Z]{2,}(?: |$)/;
-const FORM = 'lines such as "ID NAME QUEUED|RUNNING|ENDED [SECONDS_LEFT|-] [REASON]"';
+const FORM = 'lines such as "ID NAME QUEUED|STUCK|RUNNING|ENDED [SECONDS_LEFT|-] [REASON]"';
 
 /** The driver for the site's commands. */
 export function siteCommands(

@@ -3,7 +3,18 @@ import { idOfSbatch, isAboutTheController, jobOfSqueueLine } from './slurm-answe
 
 /** Lines of squeue 22.05 in the format of the driver. */
 it.each([
-  ['5|a|PENDING|1:40:00|PartitionTimeLimit', 'QUEUED', null, 'PartitionTimeLimit'],
+  ['5|a|PENDING|1:40:00|PartitionTimeLimit', 'STUCK', null, 'PartitionTimeLimit'],
+  ['5|a|PENDING|1:40:00|JobHeldAdmin', 'STUCK', null, 'JobHeldAdmin'],
+  ['5|a|PENDING|1:40:00|JobHeldUser', 'QUEUED', null, 'JobHeldUser'],
+  ['5|a|PENDING|1:40:00|launch failed requeued held', 'STUCK', null, 'launch failed requeued held'],
+  ['5|a|PENDING|1:40:00|DependencyNeverSatisfied', 'STUCK', null, 'DependencyNeverSatisfied'],
+  ['5|a|PENDING|1:40:00|Dependency', 'QUEUED', null, 'Dependency'],
+  ['5|a|PENDING|1:40:00|QOSMaxWallDurationPerJobLimit', 'STUCK', null, 'QOSMaxWallDurationPerJobLimit'],
+  ['5|a|PENDING|1:40:00|QOSMaxNodePerUserLimit', 'QUEUED', null, 'QOSMaxNodePerUserLimit'],
+  ['5|a|PENDING|1:40:00|AssocMaxJobsLimit', 'QUEUED', null, 'AssocMaxJobsLimit'],
+  ['5|a|PENDING|1:40:00|AssocGrpCPUMinutesLimit', 'QUEUED', null, 'AssocGrpCPUMinutesLimit'],
+  ['5|a|REQUEUE_HOLD|1:40:00|job requeued in held state', 'STUCK', null, 'job requeued in held state'],
+  ['5|a|RUNNING|29:58|JobHeldAdmin', 'RUNNING', 1_798_000, 'JobHeldAdmin'],
   ['5|a|CONFIGURING|10:00|None', 'QUEUED', null, null],
   ['5|a|RUNNING|29:58|None', 'RUNNING', 1_798_000, null],
   ['5|a|RUNNING|0:05|None', 'RUNNING', 5000, null],

@@ -5,17 +5,10 @@ import type { ManagedJob } from '../core/ports/workload-manager.js';
  *  clocks and time zones as a time of the day does. */
 export const SQUEUE_FORMAT = '%i|%j|%T|%L|%r';
 
-/** Slurm's states of jobs. CONFIGURING waits for hosts that start; COMPLETING still has its hosts. */
+/** Slurm's states of jobs. CONFIGURING waits for hosts that start; COMPLETING still has its hosts. Jobs that are stuck were put back and are held. */
 const STATES: Readonly<Record<ManagedJob['state'], readonly string[]>> = {
-  QUEUED: [
-    'PENDING',
-    'CONFIGURING',
-    'REQUEUED',
-    'REQUEUE_FED',
-    'REQUEUE_HOLD',
-    'RESV_DEL_HOLD',
-    'SPECIAL_EXIT',
-  ],
+  QUEUED: ['PENDING', 'CONFIGURING', 'REQUEUED', 'REQUEUE_FED'],
+  STUCK: ['REQUEUE_HOLD', 'RESV_DEL_HOLD', 'SPECIAL_EXIT'],
   RUNNING: ['RUNNING', 'COMPLETING', 'RESIZING', 'SIGNALING', 'STAGE_OUT', 'STOPPED', 'SUSPENDED'],
   ENDED: [
     ...[
@@ -31,6 +24,19 @@ const STATES: Readonly<Record<ManagedJob['state'], readonly string[]>> = {
     ...['REVOKED', 'TIMEOUT', 'LAUNCH_FAILED', 'RECONFIG_FAIL'],
   ],
 };
+
+/** Reasons for which a job waits until somebody changes it, or the limits of the site. One that its user holds (JobHeldUser) waits on purpose. */
+const STUCK_REASON = new RegExp(
+  [
+    '^(?:JobHeldAdmin|JobHoldMaxRequeue|BadConstraints|DependencyNeverSatisfied)$',
+    '^(?:InvalidAccount|InvalidQOS|AccountNotAllowed|QOSNotAllowed|PartitionTimeLimit)$',
+    // Of limits, only those of a single job: others are kept again when other jobs have ended.
+    '^(?:Assoc|QOS)Max\\w+Per(?:Node|Job(?:Limit)?)$',
+    '^QOSMin',
+    // In words, with spaces or underscores.
+    '^launch[ _]failed[ _]requeued[ _]held$',
+  ].join('|'),
+);
 
 /** A time as Slurm writes it: days, hours, minutes, seconds. */
 const TIME = /^(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)$/;
@@ -49,7 +55,7 @@ export function stateWordOf(words: readonly string[]): string | undefined {
 
 /** State of a job in the words of the port; undefined for a word that is not Slurm's. */
 function slurmState(word: string): ManagedJob['state'] | undefined {
-  return (['QUEUED', 'RUNNING', 'ENDED'] as const).find((state) => STATES[state].includes(word));
+  return (['QUEUED', 'STUCK', 'RUNNING', 'ENDED'] as const).find((state) => STATES[state].includes(word));
 }
 
 /** The job, with the reason in Slurm's words: those of an ended job name its state, too. */
@@ -61,9 +67,11 @@ export function slurmJob(job: {
   readonly remainingMs: number | null;
 }): ManagedJob | undefined {
   const { name, jobId, word } = job;
-  const state = slurmState(word);
-  if (state === undefined) return undefined;
+  const stateOfWord = slurmState(word);
+  if (stateOfWord === undefined) return undefined;
   const given = NO_REASON.includes(job.reason.trim()) ? null : job.reason.trim();
+  const isStuck = stateOfWord === 'QUEUED' && STUCK_REASON.test(given ?? '');
+  const state = isStuck ? 'STUCK' : stateOfWord;
   const ended = given === null ? word : `${word}: ${given}`;
   return {
     name,

@@ -534,6 +534,47 @@ describe('a start', () => {
     expect(manager.launches).toHaveLength(2);
   });
 
+  it('that the workload manager cannot make has failed after a minute, and is tried again later', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    manager.stick(name, 'no such folder');
+    await pass(MINUTE_MS - SOON_MS);
+    expect(manager.canceled).toEqual([]);
+    await pass(3 * SOON_MS);
+    expect(manager.canceled).toEqual([name]);
+    expect(manager.launches).toHaveLength(1);
+    await pass(MINUTE_MS);
+    expect(await over()).toMatchObject([
+      {
+        ...{ state: 'ENDED', cause: 'REFUSED' },
+        message: 'the workload manager does not start it: no such folder',
+      },
+    ]);
+    expect(manager.launches).toHaveLength(2);
+    manager.stick(onlyJob(), 'no such folder');
+    await pass(2 * MINUTE_MS);
+    expect((await engine.recipeViews.all())[0]?.failed.count).toBe(2);
+  });
+
+  it('that the workload manager makes in the end has not failed', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const name = onlyJob();
+    for (let times = 0; times < 5; times++) {
+      manager.stick(name, 'no such folder');
+      await pass(MINUTE_MS / 2);
+      manager.putBack(name);
+      await pass(SOON_MS);
+    }
+    manager.run(name);
+    await joinAs(name);
+    await pass(MINUTE_MS);
+    expect(manager.canceled).toEqual([]);
+  });
+
   it('whose agent has no instance that comes up has failed', async () => {
     await startWith();
     await create();

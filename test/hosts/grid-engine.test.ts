@@ -34,6 +34,10 @@ async function open(): Promise<WorkloadManagerUnderTest> {
         free: () => cell.boundJobs(0),
         words: /[Oo]nly 1 jobs? (?:is|are) allowed per user/,
       },
+      stuck: {
+        manager: manager('-o', '/missing/output'),
+        words: /^Grid Engine could not start it \(state Eqw\): .*can't open output file/,
+      },
       crash: async () => cell.killMaster(),
       endsInTime: true,
     },
@@ -42,7 +46,7 @@ async function open(): Promise<WorkloadManagerUnderTest> {
 }
 
 describe.skipIf(!hasGridEngine())('Grid Engine', () => {
-  describeWorkloadManager(open, ['slow', 'quota', 'crash']);
+  describeWorkloadManager(open, ['slow', 'quota', 'stuck', 'crash']);
 
   it('lists jobs of the user who asks, and of no other', async () => {
     const cell = await gridEngineCell();

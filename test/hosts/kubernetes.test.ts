@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { type Job, KubernetesApi } from '../support/hosts/kubernetes-api.js';
+import { type Job, KubernetesApi, MISSING_IMAGE } from '../support/hosts/kubernetes-api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
@@ -82,6 +82,10 @@ async function open(): Promise<Cluster> {
         },
         words: /exceeded quota: hosts/,
       },
+      stuck: {
+        manager: await manager('imageless', 'image: workbench-agent', `image: ${MISSING_IMAGE}`),
+        words: /^ImagePullBackOff: "Back-off pulling image .*not found"$/,
+      },
       endsInTime: true,
     },
     close: async () => {
@@ -92,7 +96,7 @@ async function open(): Promise<Cluster> {
 }
 
 describe.skipIf(!hasKubectl)('Kubernetes by kubectl', () => {
-  describeWorkloadManager(open, ['slow', 'quota']);
+  describeWorkloadManager(open, ['slow', 'quota', 'stuck']);
 
   it('takes job.yaml as it is, and as the submit command fills it, on a dry run of the client', async () => {
     const { path: folder, remove } = await temporaryFolder();

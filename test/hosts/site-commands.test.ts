@@ -34,13 +34,16 @@ async function open(via: readonly string[]): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: () => writeFile(away, ''),
     comeBack: () => rm(away),
-    faults: processManagerFaults(folder, manager()),
+    faults: {
+      ...processManagerFaults(folder, manager()),
+      stuck: { manager: manager('--stick'), words: /^there is no such image$/ },
+    },
     close: remove,
   };
 }
 
 describe("a workload manager by the site's commands", () =>
-  describeWorkloadManager(() => open([]), ['slow', 'quota']));
+  describeWorkloadManager(() => open([]), ['slow', 'quota', 'stuck']));
 
 describe("a workload manager by the site's commands on another machine", () =>
-  describeWorkloadManager(() => open(AS_SSH), ['slow', 'quota']));
+  describeWorkloadManager(() => open(AS_SSH), ['slow', 'quota', 'stuck']));

@@ -7,12 +7,21 @@ import { eventually } from '../support/eventually.js';
 import { hasSlurm, type SlurmCluster, slurmCluster } from '../support/hosts/slurm-cluster.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
-function faultsOf(cluster: SlurmCluster, short: ManagerSettings): WorkloadManagerUnderTest['faults'] {
+function faultsOf(
+  cluster: SlurmCluster,
+  { short, held }: { readonly short: ManagerSettings; readonly held: ManagerSettings },
+): WorkloadManagerUnderTest['faults'] {
   const { runInside } = cluster;
   return {
     slow: { halt: () => cluster.haltController(), resume: () => cluster.resumeController() },
     // Limits of a user take a database; that of a partition is refused in the same way.
     quota: { useUp: async () => short, free: () => undefined, words: /[Rr]equested time limit is invalid/ },
+    // One that the administrator holds; held by its user, it waits on purpose.
+    stuck: {
+      manager: held,
+      after: (jobId) => runInside('scontrol', ['hold', jobId]),
+      words: /^JobHeldAdmin$/,
+    },
     crash: async (name) => {
       await eventually(() => cluster.isKept(name));
       await cluster.endController('SIGKILL');
@@ -40,7 +49,7 @@ async function openByCommands(): Promise<WorkloadManagerUnderTest> {
     isForgotten: false,
     leave: () => cluster.endController('SIGTERM'),
     comeBack: () => cluster.startController(),
-    faults: faultsOf(cluster, manager('--partition=short')),
+    faults: faultsOf(cluster, { short: manager('--partition=short'), held: manager('--hold') }),
     close: () => cluster.stop(),
   };
 }
@@ -67,13 +76,16 @@ async function openByRest(): Promise<WorkloadManagerUnderTest> {
     leave: () => cluster.endController('SIGTERM'),
     comeBack: () => cluster.startController(),
     // slurmrestd 22.05 does not heed that the job is not to be put back.
-    faults: { ...faultsOf(cluster, manager({ partition: 'short' })), lostJobIs: 'QUEUED' },
+    faults: {
+      ...faultsOf(cluster, { short: manager({ partition: 'short' }), held: manager({ hold: true }) }),
+      lostJobIs: 'QUEUED',
+    },
     close: () => cluster.stop(),
   };
 }
 
 const slurmIsThere = hasSlurm();
-const EACH_FAULT = ['slow', 'quota', 'crash', 'loseHostOf'] as const;
+const EACH_FAULT = ['slow', 'quota', 'stuck', 'crash', 'loseHostOf'] as const;
 
 describe.skipIf(!slurmIsThere)('Slurm by its commands', () =>
   describeWorkloadManager(openByCommands, EACH_FAULT),

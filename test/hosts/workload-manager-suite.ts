@@ -46,6 +46,12 @@ interface Faults {
   readonly slow?: { halt(): unknown; resume(): unknown };
   /** A bound of what one may have; it resolves with settings of which a second job is one too many. */
   readonly quota?: { useUp(): Promise<ManagerSettings>; free(): unknown; readonly words: RegExp };
+  /** A job that does not start by itself: settings with which it is handed in, and what is done to it then. */
+  readonly stuck?: {
+    readonly manager: ManagerSettings;
+    after?(jobId: string): Promise<unknown>;
+    readonly words: RegExp;
+  };
   /** Kills its daemon without a warning, after it has kept what it knows of this job; `comeBack` starts it. */
   crash?(name: string): Promise<void>;
   /** Changes the time that a job may run in all to two minutes. */
@@ -59,7 +65,7 @@ interface Faults {
 }
 
 /** Faults with a test of their own. */
-export type ShownFault = 'slow' | 'quota' | 'crash' | 'loseHostOf';
+export type ShownFault = 'slow' | 'quota' | 'stuck' | 'crash' | 'loseHostOf';
 
 /** Time in which a daemon that was killed has heard of all hosts again, and ends a job: that of Grid Engine waits for their next reports. */
 const AFTER_A_CRASH_MS = 150_000;
@@ -226,6 +232,18 @@ export function describeWorkloadManager(
     expect(job.remainingMs).toBeNull();
     expect(job.reason).toMatch(/held/i);
     expect(await manager.output(name)).toBe('');
+    await manager.cancel(name);
+    await haveEnded(manager, [name]);
+  });
+
+  itShows('stuck', 'says that a job is stuck that does not start by itself, and cancels it', async () => {
+    const stuck = faultOfManager('stuck');
+    const manager = allocations.open(stuck.manager);
+    const name = allocations.name();
+    const jobId = await manager.submit({ name, credential: 'secret' });
+    await stuck.after?.(jobId);
+    const job = await theJob(manager, name, 'STUCK');
+    expect(job).toMatchObject({ jobId, remainingMs: null, reason: expect.stringMatching(stuck.words) });
     await manager.cancel(name);
     await haveEnded(manager, [name]);
   });

@@ -37,7 +37,7 @@ export const ALLOCATION_TRANSITIONS = {
   drain: {
     from: ['WANTED', 'SUBMITTED', 'QUEUED', 'STARTED', 'JOINED'],
     to: ['DRAINING'],
-    by: 'hub: it is not needed any more, its time is nearly over, its agent does not join, or an administrator',
+    by: 'hub: it is not needed any more, its time is nearly over, its job is stuck, its agent does not join, or an administrator',
   },
   end: {
     from: ['WANTED', 'SUBMITTED', 'QUEUED', 'STARTED', 'JOINED', 'DRAINING'],
@@ -56,7 +56,7 @@ export type AllocationTransition = keyof typeof ALLOCATION_TRANSITIONS;
 
 /**
  * Reasons for which an allocation is given back, or is over. NOT_NEEDED: no tasks wait for it. IDLE: it has had no task for a while. TIME: the end of
- * its time. NOT_JOINED: its agent did not join in time. REFUSED: the workload manager does not take it. ENDED_EARLY: the workload
+ * its time. NOT_JOINED: its agent did not join in time. REFUSED: the workload manager does not take it, or does not start it. ENDED_EARLY: the workload
  * manager ended it before its time. GONE: the workload manager does not know it any more. ASKED: by an administrator.
  */
 export const ALLOCATION_CAUSES = [

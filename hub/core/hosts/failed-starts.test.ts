@@ -50,6 +50,22 @@ describe('failed starts', () => {
     expect(failedStarts([unneeded, asked, preempted]).count).toBe(0);
   });
 
+  it('have begun while a job that does not start is canceled, unless the recipe was resumed since it was wanted', () => {
+    const earlier = over(10_000, { cause: 'REFUSED' });
+    const canceled = allocationWith({
+      state: 'DRAINING',
+      cause: 'REFUSED',
+      wantedAtMs: 40_000,
+      message: 'stuck',
+    });
+    expect(failedStarts([earlier, canceled], null, 100_000)).toEqual({
+      ...{ count: 2, message: 'stuck', nextTryAtMs: 120_000 },
+    });
+    expect(failedStarts([earlier, canceled], 50_000, 100_000).count).toBe(0);
+    const unneeded = allocationWith({ state: 'DRAINING', cause: 'NOT_NEEDED', wantedAtMs: 40_000 });
+    expect(failedStarts([unneeded], null, 100_000).count).toBe(0);
+  });
+
   it('count allocations that were wanted together as one try', () => {
     const together = [10, 11, 12].map((endedAtMs) => over(endedAtMs, { cause: 'REFUSED', wantedAtMs: 5 }));
     expect(failedStarts(together)).toMatchObject({ count: 1, nextTryAtMs: 10_012 });

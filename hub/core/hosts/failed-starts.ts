@@ -26,9 +26,13 @@ export function failedStarts(
     (atMs) => atMs !== null && atMs <= nowMs,
   );
   const sinceMs = Math.max(0, ...past.map(Number));
+  // Nothing is tried while one is canceled that did not start.
+  const endOf = ({ endedAtMs }: Allocation) => endedAtMs ?? nowMs;
   const failed = known
-    .filter(
-      (allocation) => isFailedStart(allocation) && endOf(allocation) > sinceMs && endOf(allocation) <= nowMs,
+    .filter((allocation) =>
+      isCanceledStart(allocation)
+        ? allocation.wantedAtMs > sinceMs
+        : isFailedStart(allocation) && endOf(allocation) > sinceMs && endOf(allocation) <= nowMs,
     )
     .sort((a, b) => endOf(a) - endOf(b));
   let count = 0;
@@ -45,8 +49,9 @@ export function failedStarts(
   return { count, message: last.message, nextTryAtMs: endOf(last) + delayMs };
 }
 
-function endOf({ endedAtMs }: Allocation): number {
-  return endedAtMs ?? 0;
+/** Whether the workload manager does not start it, and it is not over as yet. */
+function isCanceledStart({ state, cause, joinedAtMs }: Allocation): boolean {
+  return state === 'DRAINING' && cause === 'REFUSED' && joinedAtMs === null;
 }
 
 /** Whether it is over before an instance of its agent was up, and nobody wanted that. */

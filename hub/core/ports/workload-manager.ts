@@ -8,13 +8,16 @@ export interface Launch {
   readonly credential: string;
 }
 
+/** QUEUED: it waits. STUCK: it waits, and does not start by itself, as one that could not be started. ENDED: it is over. */
+export type ManagedJobState = 'QUEUED' | 'STUCK' | 'RUNNING' | 'ENDED';
+
 /** A job as the workload manager knows it. */
 export interface ManagedJob {
   /** Name from its {@link Launch}. */
   readonly name: string;
   /** Id that the workload manager gave it, which may be given again after a crash. */
   readonly jobId: string;
-  readonly state: 'QUEUED' | 'RUNNING' | 'ENDED';
+  readonly state: ManagedJobState;
   /** Time until the workload manager ends it; null while it does not run, or when it has no end. */
   readonly remainingMs: number | null;
   /** Reason why it waits or ended, in the workload manager's words. */

@@ -44,6 +44,8 @@ const ASK_MS = 2000;
 const RETRY_MS = 5000;
 /** Time between the first and the second answer by which a job is unknown. */
 const UNKNOWN_FOR_MS = 5000;
+/** Time between the first and a later answer by which a job is stuck. */
+const STUCK_FOR_MS = 60_000;
 /** Time after which an end is asked for again. */
 const CANCEL_AGAIN_MS = 15_000;
 /** Jobs that are handed in, or canceled, at the same time. */
@@ -60,6 +62,9 @@ const KEPT_OUTPUT = 2000;
 /** Time before the end of its time from which an allocation counts as ended by it. */
 const NEAR_END_MS = 90_000;
 
+/** States of a job that is not over; of several of one name, the first of these counts. */
+const LIVE_STATES = ['RUNNING', 'QUEUED', 'STUCK'] as const;
+
 /** The time of a question, by both clocks. */
 interface Asking {
   readonly atMs: number;
@@ -73,6 +78,8 @@ export class RecipeDriver {
   readonly #doubtful = new Set<string>();
   /** Time since which an allocation is unknown to the workload manager. */
   readonly #unknownSinceMs = new Map<string, number>();
+  /** Time since which the job of an allocation is stuck. */
+  readonly #stuckSinceMs = new Map<string, number>();
   readonly #canceledAtMs = new Map<string, number>();
   /** Allocations that were handed in, or may have been, in this term, or whose jobs were seen in it. */
   readonly #handedIn = new Set<string>();
@@ -119,6 +126,7 @@ export class RecipeDriver {
     this.#putBack.clear();
     this.#doubtful.clear();
     this.#unknownSinceMs.clear();
+    this.#stuckSinceMs.clear();
     this.#canceledAtMs.clear();
     this.#handedIn.clear();
     for (const { id, state } of this.#mine) if (state === 'WANTED') this.#doubtful.add(id);
@@ -170,17 +178,21 @@ export class RecipeDriver {
   }
 
   async #note(id: string, jobs: readonly ManagedJob[], asking: Asking): Promise<void> {
-    const job = jobs.find(({ state }) => state === 'RUNNING') ?? jobs.find(({ state }) => state === 'QUEUED');
+    const job = LIVE_STATES.map((state) => jobs.find((each) => each.state === state)).find((each) => each);
+    if (job?.state !== 'STUCK') this.#stuckSinceMs.delete(id);
     if (job) {
       this.#unknownSinceMs.delete(id);
       if (this.#doubtful.delete(id)) this.#submitted();
       this.#handedIn.add(id);
-      return job.state === 'RUNNING' ? this.#runs(id, job, asking) : this.#waits(id, job);
+      if (job.state === 'RUNNING') return this.#runs(id, job, asking);
+      await this.#waits(id, job);
+      if (job.state === 'STUCK') await this.#giveUpStuck(id, job.reason);
+      return;
     }
     const [ended] = jobs;
     if (await this.#isInUse(id)) return;
     if (ended) return this.#over(id, ended.reason);
-    if (this.#isUnknownForLong(id)) await this.#unknown(id);
+    if (this.#isForLong(this.#unknownSinceMs, id, UNKNOWN_FOR_MS)) await this.#unknown(id);
   }
 
   /** Whether its agent is there, and may run tasks. */
@@ -236,12 +248,22 @@ export class RecipeDriver {
     this.#changed();
   }
 
-  /** Whether the job was unknown in two answers with some time between. */
-  #isUnknownForLong(id: string): boolean {
+  /** Gives back a job that does not start by itself: its start has failed. */
+  async #giveUpStuck(id: string, reason: string | null): Promise<void> {
+    const { book } = this.#options;
+    const allocation = book.get(id);
+    if (!allocation || !(isQueued(allocation) && this.#isForLong(this.#stuckSinceMs, id, STUCK_FOR_MS)))
+      return;
+    const message = `the workload manager does not start it: ${reason ?? 'it gives no reason'}`;
+    if (await book.move(id, 'drain', { cause: 'REFUSED', message })) this.#changed();
+  }
+
+  /** Whether something held in two answers with some time between; `since` has when it began. */
+  #isForLong(since: Map<string, number>, id: string, forMs: number): boolean {
     const nowMs = this.#options.runtime.clock.monotonicMs();
-    const sinceMs = this.#unknownSinceMs.get(id);
-    if (sinceMs === undefined) this.#unknownSinceMs.set(id, nowMs);
-    return sinceMs !== undefined && nowMs - sinceMs >= UNKNOWN_FOR_MS;
+    const sinceMs = since.get(id);
+    if (sinceMs === undefined) since.set(id, nowMs);
+    return sinceMs !== undefined && nowMs - sinceMs >= forMs;
   }
 
   /** The workload manager does not know the job. */
@@ -296,6 +318,7 @@ export class RecipeDriver {
     this.#options.toldEnds.forget(id);
     this.#doubtful.delete(id);
     this.#unknownSinceMs.delete(id);
+    this.#stuckSinceMs.delete(id);
     this.#canceledAtMs.delete(id);
     this.#handedIn.delete(id);
     this.#putBack.delete(id);

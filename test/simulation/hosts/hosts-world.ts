@@ -364,6 +364,7 @@ class HostsWorld {
       ['recipe paused', () => this.#pause(recipe.name)],
       ['recipe drained', () => this.#drain(recipe.name)],
       ['shutdown prepared', () => prepareShutdown(hub)],
+      ['job stuck', () => void manager.stick()],
       ['job preempted', () => void manager.preempt()],
       ['job put back', () => void manager.putBack()],
       ...(this.#isGentle ? [] : this.#roughFaults(hub, manager)),

@@ -1,6 +1,6 @@
 /**
  * A workload manager of the simulated world. Its jobs wait for a free host, run an agent, and end with it or with their time. It can be away or slow,
- * lose its answers, refuse jobs, forget those of the last seconds and give their ids again, and its hosts can vanish.
+ * lose its answers, refuse jobs or not start them, forget those of the last seconds and give their ids again, and its hosts can vanish.
  */
 import {
   type ManagedJob,
@@ -129,6 +129,15 @@ export class SimulatedManager {
     if (job) this.#end(job, 'preempted');
   }
 
+  /** The oldest job that waits does not start any more. */
+  stick(): void {
+    const job = this.#jobs.find(({ state }) => state === 'QUEUED');
+    if (!job) return;
+    job.state = 'STUCK';
+    job.reason = 'it could not be started';
+    this.#world.tell(this.name, `${job.name} is stuck`);
+  }
+
   /** A job that runs waits again. */
   putBack(): void {
     const job = this.#anyRunning();
@@ -200,7 +209,7 @@ export class SimulatedManager {
     const world = this.#world;
     world.tell(this.name, `is told to cancel ${name}`);
     for (const job of this.#jobs.filter((each) => each.name === name)) {
-      if (job.state === 'QUEUED') this.#end(job, 'canceled');
+      if (job.state === 'QUEUED' || job.state === 'STUCK') this.#end(job, 'canceled');
       if (job.state !== 'RUNNING') continue;
       if (!job.agent?.alive) this.#end(job, 'canceled');
       else job.agent.stop();

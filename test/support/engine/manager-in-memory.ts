@@ -85,6 +85,11 @@ export class ManagerInMemory implements WorkloadManager {
     this.#change(name, { state: 'QUEUED', remainingMs: null, reason: 'Preempted' });
   }
 
+  /** The job waits, and does not start by itself. */
+  stick(name: string, reason: string): void {
+    this.#change(name, { state: 'STUCK', remainingMs: null, reason });
+  }
+
   /** It does not know the job any more. */
   forget(name: string): void {
     this.jobList = this.jobList.filter((job) => job.name !== name);

@@ -6,6 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 const NAMESPACE = 'simulation';
+/** Image that no registry has. */
+export const MISSING_IMAGE = 'registry.example.com/missing:1';
 /** Errors of the clocks of the API server and of the nodes: neither is that of the test. */
 const SERVER_AHEAD_MS = 7 * 3_600_000;
 const NODE_AHEAD_MS = -5 * 3_600_000;
@@ -24,13 +26,15 @@ export interface Job {
         readonly activeDeadlineSeconds: number;
         /** With one, no node is ever found for the pod. */
         readonly schedulerName?: string;
-        readonly containers: readonly { readonly command: readonly string[] }[];
+        readonly containers: readonly { readonly command: readonly string[]; readonly image?: string }[];
       };
     };
   };
 }
 
 interface Pod {
+  /** Whether its image cannot be fetched. */
+  readonly isWithoutImage?: boolean;
   /** Process of a pod that has a node. */
   readonly process: ChildProcess | undefined;
   readonly startTime: string | undefined;
@@ -165,13 +169,17 @@ function startPod(job: Job): Pod {
       ...{ process: undefined, startTime: undefined, scheduledTime: undefined },
       ...{ end: undefined, isDeleted: false },
     };
+  const times = {
+    startTime: written(timeBy(NODE_AHEAD_MS)),
+    scheduledTime: written(timeBy(SERVER_AHEAD_MS)),
+  };
+  if (containers[0]?.image === MISSING_IMAGE)
+    return { ...times, process: undefined, isWithoutImage: true, end: undefined, isDeleted: false };
   const [command = '', ...args] = containers[0]?.command ?? [];
   const started = spawn(command, args, { stdio: 'ignore', timeout: activeDeadlineSeconds * 1000 });
   const pod: Pod = {
-    process: started,
-    startTime: written(timeBy(NODE_AHEAD_MS)),
-    scheduledTime: written(timeBy(SERVER_AHEAD_MS)),
-    ...{ end: undefined, isDeleted: false },
+    ...times,
+    ...{ process: started, end: undefined, isDeleted: false },
   };
   started.once('exit', (code) => {
     pod.end = String(code ?? 143);
@@ -208,13 +216,25 @@ function podOf({ name, job: { spec, metadata } }: Entry, pod: Pod): object {
   };
 }
 
-function statusOf({ end, startTime, scheduledTime }: Pod): object {
+function statusOf({ end, startTime, scheduledTime, isWithoutImage }: Pod): object {
   if (startTime === undefined) {
     const message = '0/3 nodes are available:\n3 Insufficient cpu.';
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
     return { phase: 'Pending', conditions: [condition] };
   }
   const conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: scheduledTime }];
+  if (isWithoutImage) {
+    const waiting = {
+      reason: 'ImagePullBackOff',
+      message: `Back-off pulling image "${MISSING_IMAGE}":\nnot found`,
+    };
+    return {
+      phase: 'Pending',
+      startTime,
+      conditions,
+      containerStatuses: [{ name: 'agent', state: { waiting } }],
+    };
+  }
   if (end === undefined) {
     const containerStatuses = [{ name: 'agent', state: { running: {} } }];
     return { phase: 'Running', startTime, conditions, containerStatuses };

@@ -83,7 +83,7 @@ export const de: DictionaryLike<typeof en> = {
     IDLE: 'Es gab nichts zu tun',
     TIME: 'Ihre Zeit ist um',
     NOT_JOINED: 'Keine Instanz des Agenten kam rechtzeitig hoch',
-    REFUSED: 'Der Workload-Manager lehnt den Job ab',
+    REFUSED: 'Der Workload-Manager nimmt den Job nicht an, oder startet ihn nicht',
     ENDED_EARLY: 'Der Workload-Manager hat den Job vorzeitig beendet',
     GONE: 'Der Workload-Manager kennt den Job nicht mehr',
     ASKED: 'Ein Administrator hat sie zurückgegeben',

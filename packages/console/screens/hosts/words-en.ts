@@ -76,7 +76,7 @@ export const en = {
     IDLE: 'It had nothing to do',
     TIME: 'Its time is over',
     NOT_JOINED: 'No instance of its agent came up in time',
-    REFUSED: 'The workload manager refused the job',
+    REFUSED: 'The workload manager did not take the job, or did not start it',
     ENDED_EARLY: 'The workload manager ended the job before its time',
     GONE: 'The workload manager does not know the job any more',
     ASKED: 'An administrator gave it back',
