@@ -34,6 +34,7 @@ it.each([
   ['PREEMPTED', 'WAITING', 15],
 ])('a task on whose hosts the job ended as %s again and again is %s', async (end, status, ends) => {
   await startWith({}, { maxLosses: 3 });
+  manager.printed = 'preempted';
   const id = await create();
   let count = 0;
   for (; count < 15 && (await engine.tasks.get(id)).status === 'WAITING'; count++) {
@@ -44,6 +45,29 @@ it.each([
   }
   expect(count).toBe(ends);
   expect(await engine.tasks.get(id)).toMatchObject({ status });
+});
+
+it('a host whose job ends early or vanishes leaves the end of its output', async () => {
+  await startWith();
+  await create();
+  manager.printed = 'all was preempted by the kernel';
+  const first = await hostThatBegins();
+  await first.agent.disconnect();
+  manager.end(first.name, 'OUT_OF_MEMORY');
+  await pass(4000);
+  expect(await engine.store.allocations.find(first.name)).toMatchObject({
+    ...{ state: 'ENDED', cause: 'ENDED_EARLY' },
+    message: 'OUT_OF_MEMORY; its output ends with: all was preempted by the kernel',
+  });
+  await pass(MINUTE_MS);
+  const second = await hostThatBegins();
+  await second.agent.disconnect();
+  manager.forget(second.name);
+  await pass(2 * MINUTE_MS);
+  expect(await engine.store.allocations.find(second.name)).toMatchObject({
+    ...{ state: 'LOST', cause: 'GONE' },
+    message: expect.stringMatching(/any more; its output ends with: all was preempted/),
+  });
 });
 
 it('short tasks have a host come when the instances that fit them run long ones', async () => {

@@ -11,6 +11,7 @@
  *   LOST       it is gone, though the hub had not given it back
  */
 import { canTransition, type StateMachine } from '@workbench-hub/shared/domain/state-machine';
+import { reasonOf } from './end-message.js';
 
 export const OPEN_ALLOCATION_STATES = [
   'WANTED',
@@ -122,5 +123,5 @@ export function isQueued({ state }: Pick<Allocation, 'state'>): boolean {
 
 /** Whether the workload manager ended the job before its time, and does not say that another job took its place. */
 export function endedByItself({ cause, message }: Pick<Allocation, 'cause' | 'message'>): boolean {
-  return cause === 'ENDED_EARLY' && !/preempt/i.test(message ?? '');
+  return cause === 'ENDED_EARLY' && !/preempt/i.test(reasonOf(message ?? ''));
 }

@@ -7,6 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
+import { withOutput } from '../../core/hosts/end-message.js';
 import { isFailedStart } from '../../core/hosts/failed-starts.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
 import type { Allocations } from '../../core/ports/allocations.js';
@@ -57,8 +58,6 @@ const REJOIN_MS = 60_000;
 /** Delay of the next submit after one that was not answered; it doubles with each further one. */
 const SUBMIT_AGAIN_MS = 10_000;
 const LONGEST_SUBMIT_AGAIN_MS = 5 * 60_000;
-/** End of the output of a failed start that is kept. */
-const KEPT_OUTPUT = 2000;
 /** Time before the end of its time from which an allocation counts as ended by it. */
 const NEAR_END_MS = 90_000;
 
@@ -277,7 +276,7 @@ export class RecipeDriver {
       return;
     }
     if (state === 'DRAINING') return this.#end(id, 'end', { cause: cause ?? 'ASKED' });
-    const message = `the workload manager does not know the job any more${await this.#outputOfStart(id)}`;
+    const message = await this.#withOutputOf(id, 'the workload manager does not know the job any more');
     await this.#end(id, 'lose', { cause: 'GONE', message });
   }
 
@@ -290,7 +289,9 @@ export class RecipeDriver {
     const { endsAtMs, joinedAtMs } = allocation;
     const isAtEnd = endsAtMs !== null && runtime.clock.nowMs() >= endsAtMs - NEAR_END_MS;
     const cause = isAtEnd && joinedAtMs !== null ? 'TIME' : 'ENDED_EARLY';
-    const message = `${reason ?? 'the job has ended'}${await this.#outputOfStart(id)}`;
+    const ended = reason ?? 'the job has ended';
+    // What is at the end of its time needs no explanation.
+    const message = cause === 'TIME' ? ended : await this.#withOutputOf(id, ended);
     await this.#end(id, 'end', { cause, message });
   }
 
@@ -382,21 +383,14 @@ export class RecipeDriver {
     if (jobId === null && !this.#handedIn.has(id) && !this.#doubtful.has(id)) await this.#end(id, 'end', {});
   }
 
-  /** The end of the output of a job whose agent never had an instance that was up, as an addition to a message. */
-  async #outputOfStart(id: string): Promise<string> {
-    return this.#options.book.get(id)?.joinedAtMs === null ? this.#endOfOutput(id) : '';
-  }
-
-  /** The end of what the job printed, as an addition to a message. Never rejects. */
-  async #endOfOutput(id: string): Promise<string> {
-    const output = await this.#options.manager.output(id).catch(() => '');
-    const end = output.trim().slice(-KEPT_OUTPUT);
-    return end === '' ? '' : `; its output ends with: ${end}`;
+  /** A reason, with the end of what the job printed. Never rejects. */
+  async #withOutputOf(id: string, reason: string): Promise<string> {
+    return withOutput(reason, await this.#options.manager.output(id).catch(() => ''));
   }
 
   /** Why an agent that was started does not work, with the end of its output. */
-  async whyNotJoined(id: string, reason: string): Promise<string> {
-    return `${reason}${await this.#endOfOutput(id)}`;
+  whyNotJoined(id: string, reason: string): Promise<string> {
+    return this.#withOutputOf(id, reason);
   }
 
   /** The answer of the workload manager; undefined when there is none. */
