@@ -47,6 +47,33 @@ it.each([
   expect(await engine.tasks.get(id)).toMatchObject({ status });
 });
 
+it('a job that the workload manager cannot end counts no hours after the end of its time', async () => {
+  await startWith({ manager: 'grid-engine', idleMs: 10_000 });
+  await create();
+  const { name, agent } = await hostThatBegins();
+  await agent.end(agent.latest.ref, 'OK');
+  manager.ignoresCancels = true;
+  await pass(MINUTE_MS);
+  expect(manager.canceled).toContain(name);
+  await agent.disconnect();
+  await pass(HOUR_MS);
+  expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'DRAINING', cause: 'IDLE' });
+  await pass(10 * MINUTE_MS);
+  const over = await engine.store.allocations.find(name);
+  expect(over).toMatchObject({
+    ...{ state: 'ENDED', cause: 'IDLE' },
+    message:
+      'the workload manager still has job 1, which was canceled and whose time is over: remove it by qdel -f 1',
+  });
+  const ranMs = (over?.endedAtMs ?? 0) - (over?.startedAtMs ?? 0);
+  expect(ranMs).toBeGreaterThan(HOUR_MS);
+  expect(ranMs).toBeLessThan(HOUR_MS + 6 * MINUTE_MS);
+  const { canceled } = manager;
+  const count = canceled.length;
+  await pass(10 * MINUTE_MS);
+  expect(canceled).toHaveLength(count);
+});
+
 it('a host whose job ends early or vanishes leaves the end of its output', async () => {
   await startWith();
   await create();

@@ -16,6 +16,13 @@ export function endMsOf(
   return endsAtMs ?? (startedAtMs !== null && wallTimeMs !== null ? startedAtMs + wallTimeMs : null);
 }
 
+/** End that the workload manager tells, at this time, of a job that runs; null when it tells none. One that has passed stays where it was. */
+export function toldEndMs(remainingMs: number | null, atMs: number, knownMs: number | null): number | null {
+  if (remainingMs === null) return null;
+  const toldMs = atMs + Math.floor(remainingMs);
+  return remainingMs <= 0 && knownMs !== null ? Math.min(toldMs, knownMs) : toldMs;
+}
+
 /** End of the host of an open allocation; null when it has none. `wallTimeMs` of its recipe is null when the recipe is not configured any more. */
 export function hostEndOf(
   allocation: Pick<Allocation, 'startedAtMs' | 'endsAtMs'>,

@@ -9,7 +9,9 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { withOutput } from '../../core/hosts/end-message.js';
 import { isFailedStart } from '../../core/hosts/failed-starts.js';
+import { toldEndMs } from '../../core/hosts/host-end.js';
 import type { HostRecipe } from '../../core/hosts/host-recipe.js';
+import { overdueMessage } from '../../core/hosts/overdue-job.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { RecipeMetrics } from '../../core/ports/metrics.js';
 import type { ManagedJob, WorkloadManager } from '../../core/ports/workload-manager.js';
@@ -47,6 +49,8 @@ const RETRY_MS = 5000;
 const UNKNOWN_FOR_MS = 5000;
 /** Time between the first and a later answer by which a job is stuck. */
 const STUCK_FOR_MS = 60_000;
+/** Time after the end of its time for which a job that was canceled may still be in the list. */
+const OVERDUE_MS = 5 * 60_000;
 /** Time after which an end is asked for again. */
 const CANCEL_AGAIN_MS = 15_000;
 /** Jobs that are handed in, or canceled, at the same time. */
@@ -80,6 +84,8 @@ export class RecipeDriver {
   /** Time since which the job of an allocation is stuck. */
   readonly #stuckSinceMs = new Map<string, number>();
   readonly #canceledAtMs = new Map<string, number>();
+  /** Time since which a job that was canceled goes on after the end of its time. */
+  readonly #overdueSinceMs = new Map<string, number>();
   /** Allocations that were handed in, or may have been, in this term, or whose jobs were seen in it. */
   readonly #handedIn = new Set<string>();
   /** Allocations that were drained when their job was put back into the queue. */
@@ -127,6 +133,7 @@ export class RecipeDriver {
     this.#unknownSinceMs.clear();
     this.#stuckSinceMs.clear();
     this.#canceledAtMs.clear();
+    this.#overdueSinceMs.clear();
     this.#handedIn.clear();
     for (const { id, state } of this.#mine) if (state === 'WANTED') this.#doubtful.add(id);
     this.#loop.start();
@@ -215,19 +222,38 @@ export class RecipeDriver {
     this.#putBack.delete(id);
     const startedAtMs = known.startedAtMs ?? runtime.clock.nowMs();
     const endsAtMs =
-      remainingMs === null
-        ? (known.endsAtMs ?? startedAtMs + recipe.wallTimeMs)
-        : asking.atMs + Math.floor(remainingMs);
+      toldEndMs(remainingMs, asking.atMs, known.endsAtMs) ??
+      known.endsAtMs ??
+      startedAtMs + recipe.wallTimeMs;
     if (remainingMs !== null) toldEnds.tell(id, remainingMs, asking.monotonicMs);
     if (isQueued(known)) {
       if (await book.move(id, 'start', { jobId, startedAtMs, endsAtMs, message: null })) this.#changed();
       return;
     }
+    if (this.#isOverdue(known, endsAtMs)) return this.#endOverdue(id, jobId);
     // The agent may have been faster than this answer, and the time may have been changed.
     const isSame = Math.abs((known.endsAtMs ?? 0) - endsAtMs) < SAME_END_MS;
     if (isSame && known.startedAtMs !== null && known.jobId === jobId) return;
     await book.note(id, { jobId, startedAtMs, endsAtMs });
     this.#changed();
+  }
+
+  /** Whether a job that was canceled goes on long after the end of its time: its host cannot be reached, say. */
+  #isOverdue({ id, state }: Allocation, endsAtMs: number): boolean {
+    const { isConnected, runtime } = this.#options;
+    const isCanceled = state === 'DRAINING' && this.#canceledAtMs.has(id) && !isConnected(id);
+    if (isCanceled && runtime.clock.nowMs() >= endsAtMs)
+      return this.#isForLong(this.#overdueSinceMs, id, OVERDUE_MS);
+    this.#overdueSinceMs.delete(id);
+    return false;
+  }
+
+  /** Ends an allocation whose job is overdue, so that it counts no more host-hours. */
+  async #endOverdue(id: string, jobId: string): Promise<void> {
+    const { recipe, log } = this.#options;
+    const message = overdueMessage(recipe.manager, jobId);
+    log.warn({ allocation: id, recipe: recipe.name, jobId }, message);
+    await this.#end(id, 'end', { message });
   }
 
   async #waits(id: string, { jobId, reason }: ManagedJob): Promise<void> {
@@ -321,6 +347,7 @@ export class RecipeDriver {
     this.#unknownSinceMs.delete(id);
     this.#stuckSinceMs.delete(id);
     this.#canceledAtMs.delete(id);
+    this.#overdueSinceMs.delete(id);
     this.#handedIn.delete(id);
     this.#putBack.delete(id);
   }

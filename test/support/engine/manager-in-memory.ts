@@ -102,7 +102,7 @@ export class ManagerInMemory implements WorkloadManager {
 
   #remainingMsOf({ name, state }: ManagedJob): number | null {
     const endsAtMs = this.#endsAtMs.get(name);
-    return state === 'RUNNING' && endsAtMs !== undefined ? endsAtMs - this.clock.nowMs() : null;
+    return state === 'RUNNING' && endsAtMs !== undefined ? Math.max(0, endsAtMs - this.clock.nowMs()) : null;
   }
 
   #change(name: string, change: Partial<ManagedJob>): void {
