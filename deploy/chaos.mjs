@@ -1,11 +1,11 @@
 // npm run chaos: prepares the clone and starts the chaos run. Arguments are passed on: npm run chaos -- --help
-import { spawnSync } from 'node:child_process';
+import { runLongProgram } from './prepare/run-long.mjs';
 import { prepare, root } from './prepare.mjs';
 
 try {
   await prepare();
   const args = ['test/dist/chaos/main.js', ...process.argv.slice(2)];
-  process.exitCode = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status ?? 1;
+  process.exitCode = await runLongProgram(args, root);
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

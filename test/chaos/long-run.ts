@@ -3,7 +3,8 @@ import { constants } from 'node:os';
 
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
-/** Runs `main`. A signal aborts what it is given; once it has cleaned up, the process ends. A second signal ends it at once. A run that waits for something that cannot happen any more says so. */
+/** Runs `main`. A signal aborts what it is given, and so does the end of the process that started it with a channel (`runLongProgram`); once it has
+ *  cleaned up, the process ends. A second signal ends it at once. A run that waits for something that cannot happen any more says so. */
 export function runLong(main: (stopped: AbortSignal) => Promise<void>): void {
   const stop = new AbortController();
   let hasEnded = false;
@@ -13,13 +14,16 @@ export function runLong(main: (stopped: AbortSignal) => Promise<void>): void {
     console.error('no summary: the run waits for something that cannot happen any more');
     process.exitCode = 1;
   });
-  for (const signal of SIGNALS) {
-    process.once(signal, () => {
-      endedBy = signal;
-      console.error(`no summary: the run was ended from outside, by ${signal}; it stops its processes`);
-      stop.abort();
-    });
-  }
+  const stopBy = (signal: (typeof SIGNALS)[number], what: string = signal) => {
+    if (endedBy !== undefined) return;
+    endedBy = signal;
+    console.error(`no summary: the run was ended from outside, by ${what}; it stops its processes`);
+    stop.abort();
+  };
+  for (const signal of SIGNALS) process.once(signal, () => stopBy(signal));
+  process.once('disconnect', () => stopBy('SIGTERM', 'the end of the process that started it'));
+  // What waits for the end of the channel does not keep the process.
+  process.channel?.unref();
   main(stop.signal)
     .catch((error: unknown) => {
       if (endedBy === undefined) console.error(error);

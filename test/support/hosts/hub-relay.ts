@@ -30,7 +30,7 @@ export async function relayToHub(cluster: SlurmCluster, port: number): Promise<H
   });
   await once(server.listen(path), 'listening');
   const relay = cluster.spawnInside(process.execPath, [RELAY, String(port), path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   if (!relay.stdout) throw new Error('the relay has no output');
   await once(relay.stdout, 'data');
