@@ -1,3 +1,4 @@
+import { describeIssue } from '@workbench-hub/shared/config/validation-errors';
 import { describe, expect, it } from 'vitest';
 import { checkHostRecipes, drainBeforeMs, hostRecipeSchema } from './hosts-config.js';
 
@@ -21,7 +22,7 @@ describe('a recipe of hosts', () => {
       manager: { kind: 'slurm', via: [], options: [] },
       wallTime: 4 * 3_600_000,
       max: { allocations: 10, queued: 4, hostHoursPerDay: null },
-      agent: { command: ['workbench-agent'], config: {} },
+      agent: { command: ['workbench-agent'], config: { given: {} } },
     });
     expect(recipe.agent.instances.given).toEqual(RECIPE.agent.instances);
     expect(recipe.agent.instances.parsed).toMatchObject([{ id: 'gear', count: 1, startTimeout: 7000 }]);
@@ -62,9 +63,68 @@ describe('a recipe of hosts', () => {
     [{ agent: { ...RECIPE.agent, instances: [] } }, 'agent.instances: at least one instance'],
     [{ agent: { hub: 'ws://h' } }, 'agent.instances: at least one instance'],
     [{ agent: { ...RECIPE.agent, instances: [{ id: 'a' }] } }, 'agent.instances.0.version: '],
+    [
+      { agent: { ...RECIPE.agent, instances: [{ id: 'a', version: '1', cuont: 2 }] } },
+      'agent.instances.0.cuont: a key that is known here: id, version,',
+    ],
     [{ agent: { ...RECIPE.agent, config: { token: 'x' } } }, 'agent.config.token: not given here'],
+    [
+      { agent: { ...RECIPE.agent, config: { fileRoot: ['/data'] } } },
+      'agent.config.fileRoot: a key that is known here: tls, fileRoots, drainTimeout,',
+    ],
+    [
+      { agent: { ...RECIPE.agent, config: { log: { levle: 'info' } } } },
+      'agent.config.log.levle: a key that is known here: level,',
+    ],
+    [
+      { agent: { ...RECIPE.agent, config: { fileRoots: ['data'] } } },
+      'agent.config.fileRoots.0: an absolute path',
+    ],
+    [
+      { agent: { ...RECIPE.agent, config: { tls: { cert: 'c' } } } },
+      'agent.config.tls.cert: tls.cert and tls.key',
+    ],
+    [{ agent: { ...RECIPE.agent, config: ['x'] } }, 'agent.config: '],
+    [
+      { agent: { ...RECIPE.agent, config: { drainTimeout: '60s' } } },
+      'agent.config.drainTimeout: less than 60s, with drainTimeout and cancelTimeout together',
+    ],
+    [
+      { agent: { ...RECIPE.agent, config: { drainTimeout: '50s' } } },
+      'agent.instances.0.cancelTimeout: less than 60s',
+    ],
+    [
+      { agent: { ...RECIPE.agent, instances: [{ id: 'g'.repeat(182), version: '9.1' }] } },
+      'agent.instances.0.id: an id of at most 181 characters with its number: the name of the allocation comes before it',
+    ],
   ])('with %j is refused', (fields, fault) => {
     expect(faultsOf(fields)).toContainEqual(expect.stringContaining(fault));
+  });
+
+  it('has faults that show no secret of its agent', () => {
+    const config = { token: 'do-not-tell', tracing: { headers: { key: ' do-not-tell ' } }, fileRoots: ['x'] };
+    const recipe = { ...RECIPE, agent: { ...RECIPE.agent, config } };
+    const issues = hostRecipeSchema.safeParse(recipe).error?.issues ?? [];
+    const texts = issues.flatMap((issue) =>
+      describeIssue(issue, recipe, hostRecipeSchema).map(({ text }) => text),
+    );
+    expect(texts.sort()).toEqual([
+      expect.stringContaining('agent.config.fileRoots[0]: found "x", allowed: an absolute path'),
+      expect.stringContaining('agent.config.token: found a value that is not shown'),
+      expect.stringContaining('agent.config.tracing.headers.key: found a value that is not shown'),
+    ]);
+  });
+
+  it('gives its further keys to the agent as they are', () => {
+    const config = {
+      fileRoots: ['/data'],
+      drainTimeout: '20s',
+      limits: { taskLog: '1MiB' },
+      platformLabels: true,
+    };
+    const instances = [{ id: 'g'.repeat(179), version: '9.1', count: 9, labels: ['os:other'] }];
+    const recipe = hostRecipeSchema.parse({ ...RECIPE, agent: { ...RECIPE.agent, config, instances } });
+    expect(recipe.agent.config).toMatchObject({ given: config, parsed: { drainTimeout: 20_000 } });
   });
 
   it('has a name of its own', () => {

@@ -1,9 +1,19 @@
 /** The part of the hub's configuration that says which hosts workload managers bring. */
 
-import { absolutePath, instancesSchema } from '@workbench-hub/shared/config/instances';
+import { agentKeysSchema, checkAgentKeys } from '@workbench-hub/shared/agent-config/agent-config';
+import {
+  absolutePath,
+  type ConfiguredInstance,
+  expandedIds,
+  instancesSchema,
+  MAX_ID_LENGTH,
+} from '@workbench-hub/shared/config/instances';
 import { hubAddressesSchema } from '@workbench-hub/shared/config/joining';
+import { ASKED, issuesForAnother } from '@workbench-hub/shared/config/validation-errors';
 import { duration, section } from '@workbench-hub/shared/config/values';
 import { z } from 'zod';
+import { STOP_BEFORE_MS } from './core/hosts/host-end.js';
+import { hostToCome } from './core/hosts/host-recipe.js';
 
 const NAME_ALLOWED = '1 to 40 lower-case letters, digits and hyphens, beginning with a letter';
 const argument = z.string().min(1, { error: 'a text that is not empty' });
@@ -63,9 +73,42 @@ const givenInstances = z.unknown().transform((given, context) => {
   const parsed = someInstances.safeParse(given);
   if (parsed.success)
     return { given: given as readonly Readonly<Record<string, unknown>>[], parsed: parsed.data };
-  for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path, message });
+  for (const issue of issuesForAnother(parsed.error.issues, someInstances))
+    context.addIssue({ code: 'custom', ...issue });
   return z.NEVER;
 });
+
+/** Keys of an agent that its allocation has for itself, or that `agent.hub` and `agent.instances` say. */
+const OWN_KEYS = {
+  id: true,
+  hub: true,
+  instances: true,
+  dataDir: true,
+  token: true,
+  tokenFile: true,
+  stopAfter: true,
+} as const;
+const OWN_KEY_MESSAGE =
+  'not given here: each allocation has its own, or agent.hub and agent.instances say it';
+
+const furtherKeys = agentKeysSchema
+  .omit(OWN_KEYS)
+  .superRefine((config, context) => checkAgentKeys({ ...config, token: null, tokenFile: null }, context));
+
+/** Further keys of the agent's configuration as they are given, for the agent, and as they are understood. */
+const givenKeys = z
+  .record(z.string(), z.unknown())
+  .transform((given, context) => {
+    const parsed = furtherKeys.safeParse(given);
+    if (parsed.success) return { given, parsed: parsed.data };
+    for (const { path, message } of issuesForAnother(parsed.error.issues, furtherKeys)) {
+      const isOwn = path.length === 1 && String(path[0]) in OWN_KEYS;
+      context.addIssue({ code: 'custom', path, message: isOwn ? OWN_KEY_MESSAGE : message });
+    }
+    return z.NEVER;
+  })
+  .meta({ [ASKED]: agentKeysSchema })
+  .prefault({});
 
 const HOUR_MS = 3_600_000;
 
@@ -81,6 +124,33 @@ const optionsOf = (settings: z.output<typeof manager>): readonly string[] =>
 /** Time for which an agent stops before the end, and what a task needs to be worth a host. */
 const SHORTEST_MS = 180_000;
 
+/** Reports ids that are too long with the names of allocations, and times for which the agent cannot wait at its end. */
+function checkAgentOfRecipe(
+  recipe: string,
+  agent: {
+    readonly instances: { readonly parsed: readonly ConfiguredInstance[] };
+    readonly config: { readonly parsed: { readonly drainTimeout: number } };
+  },
+  context: Pick<z.RefinementCtx, 'addIssue'>,
+): void {
+  const room = MAX_ID_LENGTH - hostToCome(recipe).length - 1;
+  const { drainTimeout } = agent.config.parsed;
+  for (const [index, instance] of agent.instances.parsed.entries()) {
+    const path = ['agent', 'instances', index];
+    if (expandedIds(instance).some((id) => id.length > room)) {
+      const message = `an id of at most ${room} characters with its number: the name of the allocation comes before it`;
+      context.addIssue({ code: 'custom', path: [...path, 'id'], message });
+    }
+    if (drainTimeout + instance.cancelTimeout < STOP_BEFORE_MS) continue;
+    const key =
+      drainTimeout >= STOP_BEFORE_MS ? ['agent', 'config', 'drainTimeout'] : [...path, 'cancelTimeout'];
+    const message =
+      'less than 60s, with drainTimeout and cancelTimeout together: the agent stops a minute before the end of its host';
+    context.addIssue({ code: 'custom', path: key, message });
+    if (drainTimeout >= STOP_BEFORE_MS) return;
+  }
+}
+
 export const hostRecipeSchema = z
   .strictObject({
     name: z.string({ error: NAME_ALLOWED }).regex(/^[a-z][a-z0-9-]{0,39}$/, { error: NAME_ALLOWED }),
@@ -95,7 +165,7 @@ export const hostRecipeSchema = z
       hub: hubAddressesSchema,
       instances: givenInstances,
       /** Further keys of the agent's configuration. */
-      config: z.record(z.string(), z.unknown()).default({}),
+      config: givenKeys,
     }),
     max: section({
       allocations: z.int().min(1).max(10_000).default(10),
@@ -113,7 +183,8 @@ export const hostRecipeSchema = z
     /** Default: a tenth of the wall time, at least two minutes and at most ten. */
     drainBefore: duration({ minMs: 1000 }).nullable().default(null),
   })
-  .superRefine(({ wallTime, drainBefore, agent, max, manager }, context) => {
+  .superRefine(({ name, wallTime, drainBefore, agent, max, manager }, context) => {
+    checkAgentOfRecipe(name, agent, context);
     if (drainBefore !== null && drainBefore >= wallTime)
       context.addIssue({ code: 'custom', path: ['drainBefore'], message: 'less than wallTime' });
     if (max.hostHoursPerDay !== null && max.hostHoursPerDay * HOUR_MS < wallTime)
@@ -135,16 +206,9 @@ export const hostRecipeSchema = z
         'no option that names the job, makes several of it, or sends it to another cluster: the hub finds jobs by their names';
       context.addIssue({ code: 'custom', path: ['manager', 'options', index], message });
     }
-    for (const key of Object.keys(agent.config)) {
-      if (!OWN_KEYS.has(key)) continue;
-      const message = 'not given here: each allocation has its own, or agent.hub and agent.instances say it';
-      context.addIssue({ code: 'custom', path: ['agent', 'config', key], message });
-    }
   });
 
 export type HostRecipeConfig = z.output<typeof hostRecipeSchema>;
-
-const OWN_KEYS = new Set(['id', 'hub', 'instances', 'dataDir', 'token', 'tokenFile', 'stopAfter']);
 
 const LEAST_DRAIN_MS = 120_000;
 const MOST_DRAIN_MS = 600_000;

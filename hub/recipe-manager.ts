@@ -14,7 +14,7 @@ export function managerOf(
 ): WorkloadManager {
   // The ids of instances are unique in the cluster.
   const agentConfigOf = (name: string) => ({
-    ...agent.config,
+    ...agent.config.given,
     id: name,
     hub: agent.hub,
     instances: agent.instances.given.map((instance) => ({ ...instance, id: `${name}-${instance['id']}` })),

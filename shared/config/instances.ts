@@ -5,7 +5,7 @@ import { instanceIdSchema, MAX_INSTANCES } from '../agent-protocol/messages.js';
 import { duration, size } from './values.js';
 
 /** As the protocol has it for every id. */
-const MAX_ID_LENGTH = 200;
+export const MAX_ID_LENGTH = 200;
 
 const ABSOLUTE_ALLOWED = 'an absolute path';
 export const absolutePath = z

@@ -24,6 +24,25 @@ export function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z
   return [{ path, text: `${path}: found ${found}, allowed: ${allowed(issue)}` }];
 }
 
+/** Member of the metadata of a schema that asks another one: that schema, by which secrets in its value are known. */
+export const ASKED = 'asked';
+
+/** The issues of a schema for another one that asks it, which knows them by paths and messages alone. */
+export function issuesForAnother(
+  issues: readonly z.core.$ZodIssue[],
+  schema: z.ZodType,
+): { readonly path: PropertyKey[]; readonly message: string }[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, message: allowed(issue) }];
+    const at = schemaAt(schema, issue.path);
+    const known = at instanceof z.ZodObject ? `: ${Object.keys(at.shape).join(', ')}` : '';
+    return issue.keys.map((key) => ({
+      path: [...issue.path, key],
+      message: `a key that is known here${known}`,
+    }));
+  });
+}
+
 function allowed(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid'))
     return issue.values.map((value) => JSON.stringify(value)).join(', ');
@@ -80,6 +99,11 @@ function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | 
       at instanceof z.ZodNullable
     ) {
       at = at.def.innerType;
+      continue;
+    }
+    const asked: unknown = (at as z.ZodType).meta()?.[ASKED];
+    if (asked instanceof z.ZodType) {
+      at = asked;
       continue;
     }
     if (rest.length === 0) return at as z.ZodType;

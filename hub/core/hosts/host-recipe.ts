@@ -116,13 +116,18 @@ export interface NamedInstance {
 /** Part of the names of allocations to come, for the comparison of ids with patterns. */
 const ANY_ALLOCATION = '0'.repeat(12);
 
+/** Stands for the name of an allocation to come, with its length. */
+export function hostToCome(recipe: string): string {
+  return `${recipe}-${ANY_ALLOCATION}`;
+}
+
 /** The instances of a host to come, by class and by what `partOf` says of each. Those without ids have the id of the host. */
 export function partedInstances<Part extends string | boolean>(
   recipe: string,
   instances: readonly ClassOfHost[],
   partOf: (instance: NamedInstance) => Part,
 ): { readonly instanceClass: InstanceClass; readonly count: number; readonly part: Part }[] {
-  const host = `${recipe}-${ANY_ALLOCATION}`;
+  const host = hostToCome(recipe);
   return instances.flatMap(({ instanceClass, count, ids }) => {
     const { labels } = instanceClass;
     if (ids === undefined) return [{ instanceClass, count, part: partOf({ id: host, labels }) }];
