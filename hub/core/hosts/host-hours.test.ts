@@ -15,6 +15,11 @@ describe('reserved host-hours', () => {
     expect(reservedHostHours([queued, running], recipe, 11.5 * HOUR_MS)).toBe(2.5);
   });
 
+  it('end when the workload manager says so', () => {
+    const running = allocationWith({ state: 'JOINED', startedAtMs: 10 * HOUR_MS, endsAtMs: 11 * HOUR_MS });
+    expect(reservedHostHours([running], recipe, 10.5 * HOUR_MS)).toBe(0.5);
+  });
+
   it('are never negative, although a workload manager lets a job run on', () => {
     const running = allocationWith({ state: 'JOINED', startedAtMs: 0 });
     expect(reservedHostHours([running], recipe, 5 * HOUR_MS)).toBe(0);

@@ -309,7 +309,7 @@ describe('allocations that have been queued for long', () => {
     ids.map((id) => allocationWith({ id, recipe, state }));
   const gears = planned({
     allocations: ofState('gears', 'QUEUED', ['a', 'b']),
-    overdue: new Set(['a', 'b']),
+    delayed: new Set(['a', 'b']),
   });
   const belts = (state: AllocationState = 'QUEUED', ...ids: string[]) =>
     planned({ recipe: recipeOf({ name: 'belts' }), allocations: ofState('belts', state, ids) });
@@ -325,9 +325,9 @@ describe('allocations that have been queued for long', () => {
       expect(planOf([bothFor(4)], order([gears, belts('STARTED', 'c')]))).toEqual([]);
       expect(planOf([bothFor(4)], order([gears, belts('QUEUED', 'c', 'd')]))).toEqual(['-d']);
     }
-    const overdueToo = { ...belts('QUEUED', 'c'), overdue: new Set(['c']) };
-    expect(planOf([bothFor(4)], [gears, overdueToo])).toEqual([]);
-    expect(planOf([bothFor(2)], [gears, overdueToo])).toEqual(['-b']);
+    const delayedToo = { ...belts('QUEUED', 'c'), delayed: new Set(['c']) };
+    expect(planOf([bothFor(4)], [gears, delayedToo])).toEqual([]);
+    expect(planOf([bothFor(2)], [gears, delayedToo])).toEqual(['-b']);
   });
 
   it('are given back when their tasks have found other hosts, before one more is wanted', () => {

@@ -58,7 +58,7 @@ export interface PlannedRecipe {
   /** Whether its workload manager has not answered for a while: hosts that have not started there keep none from other recipes. */
   readonly isAway?: boolean;
   /** Ids of allocations that have been queued for long: their tasks may get a host of another recipe, too. */
-  readonly overdue?: ReadonlySet<string>;
+  readonly delayed?: ReadonlySet<string>;
   /** Host-hours that began within the last 24 hours. */
   readonly hostHours: number;
   /** The same by user, of those that were wanted for a user. */
@@ -117,20 +117,20 @@ interface Need {
   readonly ofAll: Demand;
 }
 
-/** The plan. Tasks of allocations that are overdue may have one host more on its way, of another recipe. */
+/** The plan. Tasks of allocations that are delayed may have one host more on its way, of another recipe. */
 export function planHosts(
   groups: readonly WaitingGroup[],
   supply: readonly Supply[],
   recipes: readonly PlannedRecipe[],
 ): HostPlan {
   const plan = planCounting(groups, supply, recipes);
-  const countingOverdueOf = (recipe: string | null) =>
+  const countingDelayedOf = (recipe: string | null) =>
     planCounting(
       groups,
       supply,
-      recipes.map((planned) => (planned.recipe.name === recipe ? planned : withoutOverdue(planned))),
+      recipes.map((planned) => (planned.recipe.name === recipe ? planned : withoutDelayed(planned))),
     );
-  const { wanted, unneeded, free } = recipes.some(isOverdue) ? withOneMore(plan, countingOverdueOf) : plan;
+  const { wanted, unneeded, free } = recipes.some(isDelayed) ? withOneMore(plan, countingDelayedOf) : plan;
   return { wanted, surplus: unneeded.filter(isQueued), free };
 }
 
@@ -150,8 +150,8 @@ function planCounting(
     take(needs, { ...ofClass, count: idle });
     take(soonFree, { ...ofClass, count: busy });
   }
-  const overdueFirst = recipes.toSorted((a, b) => Number(isOverdue(b)) - Number(isOverdue(a)));
-  const unneeded = new Map(overdueFirst.map((planned) => [planned, cover(needs, planned)]));
+  const delayedFirst = recipes.toSorted((a, b) => Number(isDelayed(b)) - Number(isDelayed(a)));
+  const unneeded = new Map(delayedFirst.map((planned) => [planned, cover(needs, planned)]));
   const wanted: WantedAllocation[] = [];
   const free = new Map<string, number>();
   for (const planned of recipes) {
@@ -171,26 +171,26 @@ function planCounting(
   return { wanted, unneeded: recipes.flatMap((planned) => unneeded.get(planned) ?? []), free };
 }
 
-function overdueOf({ overdue = new Set<string>() }: PlannedRecipe): readonly string[] {
-  return [...overdue];
+function delayedOf({ delayed = new Set<string>() }: PlannedRecipe): readonly string[] {
+  return [...delayed];
 }
 
-function isOverdue(planned: PlannedRecipe): boolean {
-  return overdueOf(planned).length > 0;
+function isDelayed(planned: PlannedRecipe): boolean {
+  return delayedOf(planned).length > 0;
 }
 
-/** A recipe as if its overdue allocations were not there; it brings no other ones for their tasks. */
-function withoutOverdue(planned: PlannedRecipe): PlannedRecipe {
-  if (!isOverdue(planned)) return planned;
-  const overdue = overdueOf(planned);
-  const allocations = planned.allocations.filter(({ id }) => !overdue.includes(id));
-  return { ...planned, allocations, isHeld: true, overdue: new Set() };
+/** A recipe as if its delayed allocations were not there; it brings no other ones for their tasks. */
+function withoutDelayed(planned: PlannedRecipe): PlannedRecipe {
+  if (!isDelayed(planned)) return planned;
+  const delayed = delayedOf(planned);
+  const allocations = planned.allocations.filter(({ id }) => !delayed.includes(id));
+  return { ...planned, allocations, isHeld: true, delayed: new Set() };
 }
 
-/** The plan with one allocation more than the tasks need: one that they need when those of other recipes that are overdue are not counted. */
-function withOneMore(plan: Counted, countingOverdueOf: (recipe: string | null) => Counted): Counted {
+/** The plan with one allocation more than the tasks need: one that they need when those of other recipes that are delayed are not counted. */
+function withOneMore(plan: Counted, countingDelayedOf: (recipe: string | null) => Counted): Counted {
   const unneededOf = new Map(
-    plan.unneeded.map(({ recipe }) => [recipe, countingOverdueOf(recipe).unneeded.map(({ id }) => id)]),
+    plan.unneeded.map(({ recipe }) => [recipe, countingDelayedOf(recipe).unneeded.map(({ id }) => id)]),
   );
   const more = plan.unneeded.findLast(({ id, recipe }) => !unneededOf.get(recipe)?.includes(id));
   if (more !== undefined)
@@ -200,7 +200,7 @@ function withOneMore(plan: Counted, countingOverdueOf: (recipe: string | null) =
       free: withOneLess(plan.free, more.recipe),
     };
   if (plan.wanted.length > 0 || plan.unneeded.length > 0) return plan;
-  const [first] = countingOverdueOf(null).wanted;
+  const [first] = countingDelayedOf(null).wanted;
   return first === undefined
     ? plan
     : { ...plan, wanted: [first], free: withOneLess(plan.free, first.recipe.name) };

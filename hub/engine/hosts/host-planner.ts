@@ -71,8 +71,8 @@ const LATEST = 20;
 const TAKES_TASKS_MS = 3000;
 /** Time without an answer after which hosts that a workload manager was asked for keep none from other recipes. */
 const AWAY_FOR_LONG_MS = 120_000;
-/** Time from the wish for an allocation after which it is overdue while its job is queued. */
-const OVERDUE_MS = 10 * 60_000;
+/** Time from the wish for an allocation after which it is delayed while its job is queued. */
+const DELAYED_MS = 10 * 60_000;
 /** Time on one attempt after which an instance does not count as soon free. */
 const BUSY_FOR_LONG_MS = 60_000;
 /** Idle time of a host after which it is given back for another recipe whose allocations wait. */
@@ -242,7 +242,7 @@ export class HostPlanner {
       const note = notes.get(recipe.name);
       const failed = failedStarts([...open, ...latest], { resumedAtMs: note?.resumedAtMs ?? null, nowMs });
       const isAway = this.#isAwayForLong(recipe.name, note);
-      const overdue = isAway ? [] : open.filter((each) => isOverdue(each, nowMs));
+      const delayed = isAway ? [] : open.filter((each) => isDelayed(each, nowMs));
       planned.push({
         recipe,
         allocations: open,
@@ -250,7 +250,7 @@ export class HostPlanner {
         isHeld: failed.nextTryAtMs > nowMs || isPausedBy(note),
         isTried: failed.count > 0,
         isAway,
-        overdue: new Set(overdue.map(({ id }) => id)),
+        delayed: new Set(delayed.map(({ id }) => id)),
         hostHours: (ran.get(recipe.name) ?? 0) / 3_600_000 + reservedHostHours(open, recipe, nowMs),
         hostHoursOf: hostHoursByUser(open, recipe, ranForUsers, nowMs),
       });
@@ -386,7 +386,7 @@ export class HostPlanner {
       (other) =>
         other.name !== name &&
         other.managerKey === managerKey &&
-        book.of(other.name).some((each) => isQueued(each) && !isOverdue(each, nowMs)),
+        book.of(other.name).some((each) => isQueued(each) && !isDelayed(each, nowMs)),
     );
   }
 
@@ -477,8 +477,8 @@ function isPausedBy(note: RecipeNote | undefined): boolean {
 }
 
 /** Whether an allocation has been queued for so long that it may never start. */
-function isOverdue(allocation: Allocation, nowMs: number): boolean {
-  return isQueued(allocation) && nowMs - allocation.wantedAtMs >= OVERDUE_MS;
+function isDelayed(allocation: Allocation, nowMs: number): boolean {
+  return isQueued(allocation) && nowMs - allocation.wantedAtMs >= DELAYED_MS;
 }
 
 /** Instances of the agent of an allocation, by class. */
