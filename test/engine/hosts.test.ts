@@ -534,6 +534,19 @@ describe('a start', () => {
     expect(manager.launches).toHaveLength(2);
   });
 
+  it('is tried ever more rarely while no agent joins', async () => {
+    await startWith();
+    await create();
+    for (let passed = 0; passed < 15 * MINUTE_MS; passed += SOON_MS) {
+      for (const { name, state } of manager.jobList) if (state === 'QUEUED') manager.run(name);
+      await pass();
+    }
+    // Without a delay, there would be one each two minutes.
+    expect(manager.launches.length).toBeGreaterThan(3);
+    expect(manager.launches.length).toBeLessThan(7);
+    expect((await engine.recipeViews.all())[0]?.state).toBe('FAILING');
+  });
+
   it('that the workload manager cannot make has failed after a minute, and is tried again later', async () => {
     await startWith();
     await create();

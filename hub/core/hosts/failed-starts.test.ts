@@ -50,7 +50,7 @@ describe('failed starts', () => {
     expect(failedStarts([unneeded, asked, preempted]).count).toBe(0);
   });
 
-  it('have begun while a job that does not start is canceled, unless the recipe was resumed since it was wanted', () => {
+  it('have begun while a job is canceled that does not start, or whose agent does not join, unless the recipe was resumed since it was wanted', () => {
     const earlier = over(10_000, { cause: 'REFUSED' });
     const canceled = allocationWith({
       state: 'DRAINING',
@@ -62,6 +62,11 @@ describe('failed starts', () => {
       ...{ count: 2, message: 'stuck', nextTryAtMs: 120_000 },
     });
     expect(failedStarts([earlier, canceled], 50_000, 100_000).count).toBe(0);
+    const notJoined = allocationWith({
+      ...{ state: 'DRAINING', cause: 'NOT_JOINED', wantedAtMs: 40_000, startedAtMs: 50_000 },
+    });
+    expect(failedStarts([earlier, notJoined], null, 100_000).count).toBe(2);
+    expect(failedStarts([earlier, notJoined], null, 2_000_000).count).toBe(1);
     const unneeded = allocationWith({ state: 'DRAINING', cause: 'NOT_NEEDED', wantedAtMs: 40_000 });
     expect(failedStarts([unneeded], null, 100_000).count).toBe(0);
   });

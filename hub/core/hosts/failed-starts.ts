@@ -30,7 +30,7 @@ export function failedStarts(
   const endOf = ({ endedAtMs }: Allocation) => endedAtMs ?? nowMs;
   const failed = known
     .filter((allocation) =>
-      isCanceledStart(allocation)
+      isCanceledStart(allocation, nowMs)
         ? allocation.wantedAtMs > sinceMs
         : isFailedStart(allocation) && endOf(allocation) > sinceMs && endOf(allocation) <= nowMs,
     )
@@ -49,9 +49,11 @@ export function failedStarts(
   return { count, message: last.message, nextTryAtMs: endOf(last) + delayMs };
 }
 
-/** Whether the workload manager does not start it, and it is not over as yet. */
-function isCanceledStart({ state, cause, joinedAtMs }: Allocation): boolean {
-  return state === 'DRAINING' && cause === 'REFUSED' && joinedAtMs === null;
+/** Whether it has not started, or its agent has not joined, and its job is not over as yet. A job that ran and cannot be ended counts for a while. */
+function isCanceledStart({ state, cause, startedAtMs, joinedAtMs }: Allocation, nowMs: number): boolean {
+  if (state !== 'DRAINING' || joinedAtMs !== null) return false;
+  if (cause === 'NOT_JOINED') return startedAtMs !== null && nowMs - startedAtMs <= LONGEST_DELAY_MS;
+  return cause === 'REFUSED';
 }
 
 /** Whether it is over before an instance of its agent was up, and nobody wanted that. */
