@@ -7,6 +7,8 @@ import { eventually } from '../support/eventually.js';
 import { hasSlurm, type SlurmCluster, slurmCluster } from '../support/hosts/slurm-cluster.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
+const LONG_MS = 120_000;
+
 function faultsOf(
   cluster: SlurmCluster,
   { short, held }: { readonly short: ManagerSettings; readonly held: ManagerSettings },
@@ -23,7 +25,11 @@ function faultsOf(
       words: /^JobHeldAdmin$/,
     },
     crash: async (name) => {
-      await eventually(() => cluster.isKept(name));
+      // What it has kept may be older than the start of the job: a comment of now tells.
+      const jobId = (await runInside('squeue', ['--noheader', '--format=%i', `--name=${name}`])).trim();
+      const comment = `running-${name}`;
+      await runInside('scontrol', ['update', `JobId=${jobId}`, `AdminComment=${comment}`]);
+      await eventually(() => cluster.isKept(comment), LONG_MS);
       await cluster.endController('SIGKILL');
     },
     shorten: (jobId) => runInside('scontrol', ['update', `JobId=${jobId}`, 'TimeLimit=2']),

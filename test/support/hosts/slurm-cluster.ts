@@ -36,8 +36,8 @@ export interface SlurmCluster {
   /** Stops the controller as it is: it takes requests and answers none, until it goes on. */
   haltController(): void;
   resumeController(): void;
-  /** Whether the controller has written to its disk that it knows a job of this name. */
-  isKept(job: string): boolean;
+  /** Whether the jobs that the controller has written to its disk have this text, as in a name or a comment. */
+  isKept(text: string): boolean;
   /** Names of the hosts. */
   readonly hosts: readonly string[];
   /** Ends the daemon of a host; its jobs go on. */
@@ -146,7 +146,7 @@ export async function slurmCluster(hostCount = HOSTS): Promise<SlurmCluster> {
       // nsenter stops with its child, and would not see its end.
       controller.kill('SIGCONT');
     },
-    isKept: (job) => readFileSync(join(folder, 'state', 'job_state'), 'latin1').includes(job),
+    isKept: (text) => readFileSync(join(folder, 'state', 'job_state'), 'latin1').includes(text),
     hosts,
     async endHost(name, signal) {
       const host = daemons.get(name);
