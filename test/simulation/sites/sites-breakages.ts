@@ -9,6 +9,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   },
   {
     name: 'a loan whose closing fails stays open',
+    fromSeed: 41,
     hub: ({ loans }) => ({ loans: { ...loans, close: (ids) => loans.close(ids).catch(() => undefined) } }),
   },
   {
@@ -41,6 +42,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   },
   {
     name: 'what was wanted of a hub once is wanted for as long as its upstream asks',
+    fromSeed: 21,
     link: (hub) => {
       let once: readonly WantedInstances[] = [];
       return {

@@ -38,6 +38,8 @@ export interface SitesOutcome {
 /** Defect that is planted to see whether the world finds it. */
 export interface SitesBreakage {
   readonly name: string;
+  /** The first seed that is tried: one soon after it finds the defect; 1 by default. */
+  readonly fromSeed?: number;
   /** Changes how a hub joins another. */
   readonly link?: (hub: Hub, world: World) => Hub;
   /** Replaces ports of each hub. */

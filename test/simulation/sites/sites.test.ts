@@ -35,7 +35,8 @@ describe('worlds of hubs that join hubs find that', () => {
   it.each(SITES_BREAKAGES.map((breakage) => [breakage.name, breakage] as const))(
     '%s',
     async (_, breakage) => {
-      for (let seed = 1; seed <= SEEDS; seed++)
+      const { fromSeed = 1 } = breakage;
+      for (let seed = fromSeed; seed < fromSeed + SEEDS; seed++)
         if ((await simulateSites({ seed, breakage })).violations.length > 0) return;
       expect.fail(`${SEEDS} seeds have not found it`);
     },
