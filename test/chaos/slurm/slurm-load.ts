@@ -19,7 +19,7 @@ export interface LoadOptions {
 }
 
 /** Tasks that wait at a time while hosts are to reach the ends of their time, and for how long. */
-const HIGH = { backlog: 24, forMs: 300_000 };
+const HIGH = { backlog: 24, forMs: 600_000 };
 /** The same between them: so few that one allocation too many shows. */
 const LOW = { backlogs: [0, 1, 3, 5], forMs: 25_000, count: 3 };
 const LOOK_MS = 500;
