@@ -30,7 +30,7 @@ const STUCK_REASON = new RegExp(
   [
     '^(?:JobHeldAdmin|JobHoldMaxRequeue|BadConstraints|DependencyNeverSatisfied)$',
     '^(?:InvalidAccount|InvalidQOS|AccountNotAllowed|QOSNotAllowed|PartitionTimeLimit)$',
-    // Of limits, only those of a single job: others are kept again when other jobs have ended.
+    // Limits of a single job only: jobs that exceed the others can start once other jobs have ended.
     '^(?:Assoc|QOS)Max\\w+Per(?:Node|Job(?:Limit)?)$',
     '^QOSMin',
     // In words, with spaces or underscores.

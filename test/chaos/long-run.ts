@@ -22,7 +22,7 @@ export function runLong(main: (stopped: AbortSignal) => Promise<void>): void {
   };
   for (const signal of SIGNALS) process.once(signal, () => stopBy(signal));
   process.once('disconnect', () => stopBy('SIGTERM', 'the end of the process that started it'));
-  // What waits for the end of the channel does not keep the process.
+  // The channel alone does not keep the process running.
   process.channel?.unref();
   main(stop.signal)
     .catch((error: unknown) => {

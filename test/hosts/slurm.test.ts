@@ -25,7 +25,7 @@ function faultsOf(
       words: /^JobHeldAdmin$/,
     },
     crash: async (name) => {
-      // What it has kept may be older than the start of the job: a comment of now tells.
+      // The saved state may be older than the start of the job; a comment that is set now shows when it is not.
       const jobId = (await runInside('squeue', ['--noheader', '--format=%i', `--name=${name}`])).trim();
       const comment = `running-${name}`;
       await runInside('scontrol', ['update', `JobId=${jobId}`, `AdminComment=${comment}`]);

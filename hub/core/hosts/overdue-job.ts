@@ -7,7 +7,7 @@ const BY_FORCE: Partial<Record<ManagerSettings['kind'], string>> = {
   htcondor: 'condor_rm -forcex',
 };
 
-/** What administrators are told of such a job. */
+/** Message for administrators about such a job. */
 export function overdueMessage(kind: ManagerSettings['kind'], jobId: string): string {
   const command = BY_FORCE[kind];
   const remedy = command === undefined ? 'remove it there by force' : `remove it by ${command} ${jobId}`;

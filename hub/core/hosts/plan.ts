@@ -117,7 +117,7 @@ interface Need {
   readonly ofAll: Demand;
 }
 
-/** The plan. Tasks of allocations that are delayed may have one host more on its way, of another recipe. */
+/** The plan. For the tasks of delayed allocations, another recipe may bring one host in addition. */
 export function planHosts(
   groups: readonly WaitingGroup[],
   supply: readonly Supply[],
@@ -187,7 +187,7 @@ function withoutDelayed(planned: PlannedRecipe): PlannedRecipe {
   return { ...planned, allocations, isHeld: true, delayed: new Set() };
 }
 
-/** The plan with one allocation more than the tasks need: one that they need when those of other recipes that are delayed are not counted. */
+/** The plan with one allocation beyond the need: one that tasks need if delayed allocations of other recipes are not counted. */
 function withOneMore(plan: Counted, countingDelayedOf: (recipe: string | null) => Counted): Counted {
   const unneededOf = new Map(
     plan.unneeded.map(({ recipe }) => [recipe, countingDelayedOf(recipe).unneeded.map(({ id }) => id)]),

@@ -162,7 +162,7 @@ export class RecipeDriver {
     return this.#mine.length === 0 ? undefined : ASK_MS;
   }
 
-  /** Asks for the jobs, and takes note of what has changed. Resolves with whether the workload manager has answered, if it was asked. */
+  /** Asks for the jobs, and takes note of what has changed. Resolves with false when the workload manager was asked and did not answer. */
   async #follow(): Promise<boolean> {
     const { manager } = this.#options;
     const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
@@ -283,7 +283,7 @@ export class RecipeDriver {
     if (await book.move(id, 'drain', { cause: 'REFUSED', message })) this.#changed();
   }
 
-  /** Whether something held in two answers with some time between; `since` has when it began. */
+  /** Whether a condition held in two answers this far apart; `since` keeps the time of the first one by allocation. */
   #isForLong(since: Map<string, number>, id: string, forMs: number): boolean {
     const nowMs = this.#options.runtime.clock.monotonicMs();
     const sinceMs = since.get(id);
@@ -316,7 +316,7 @@ export class RecipeDriver {
     const isAtEnd = endsAtMs !== null && runtime.clock.nowMs() >= endsAtMs - NEAR_END_MS;
     const cause = isAtEnd && joinedAtMs !== null ? 'TIME' : 'ENDED_EARLY';
     const ended = reason ?? 'the job has ended';
-    // What is at the end of its time needs no explanation.
+    // Output explains nothing about a job that ended with its time.
     const message = cause === 'TIME' ? ended : await this.#withOutputOf(id, ended);
     await this.#end(id, 'end', { cause, message });
   }
