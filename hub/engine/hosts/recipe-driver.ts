@@ -18,6 +18,7 @@ import type { ManagedJob, WorkloadManager } from '../../core/ports/workload-mana
 import { WorkloadManagerError } from '../../core/ports/workload-manager.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
+import { ASK_ENDED_MS, EndedJobs } from './ended-jobs.js';
 import type { ToldEnds } from './told-ends.js';
 
 export interface RecipeDriverOptions {
@@ -35,7 +36,7 @@ export interface RecipeDriverOptions {
   readonly ended: Pick<EndedAllocations, 'add'>;
   /** Ends of hosts, for their agents. */
   readonly toldEnds: Pick<ToldEnds, 'tell' | 'forget'>;
-  readonly allocations: Pick<Allocations, 'note'>;
+  readonly allocations: Pick<Allocations, 'note' | 'latest'>;
   readonly metrics: RecipeMetrics;
   readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly log: Logger;
@@ -90,6 +91,7 @@ export class RecipeDriver {
   readonly #handedIn = new Set<string>();
   /** Allocations that were drained when their job was put back into the queue. */
   readonly #putBack = new Set<string>();
+  readonly #endedJobs: EndedJobs;
   /** Start of the term. */
   #startedAtMs = 0;
   /** Why the workload manager does not answer, as it is kept; undefined while that is not known: an earlier term may have kept another one. */
@@ -101,11 +103,13 @@ export class RecipeDriver {
 
   constructor(options: RecipeDriverOptions) {
     this.#options = options;
+    const { recipe, allocations, runtime } = options;
+    this.#endedJobs = new EndedJobs({ recipe: recipe.name, allocations, clock: runtime.clock });
     this.#loop = new Loop({
-      timers: options.runtime.timers,
+      timers: runtime.timers,
       pass: () => this.#pass(),
       failed: (error) => {
-        const { log, recipe } = options;
+        const { log } = options;
         // A pass that a stop has cut off is no failure.
         if (!this.#loop.isStopped)
           log.error({ err: error, recipe: recipe.name }, 'the allocations of a recipe could not be driven');
@@ -135,6 +139,7 @@ export class RecipeDriver {
     this.#canceledAtMs.clear();
     this.#overdueSinceMs.clear();
     this.#handedIn.clear();
+    this.#endedJobs.reset();
     for (const { id, state } of this.#mine) if (state === 'WANTED') this.#doubtful.add(id);
     this.#loop.start();
   }
@@ -152,26 +157,33 @@ export class RecipeDriver {
   }
 
   async #pass(): Promise<number | undefined> {
+    const endedJobs = this.#endedJobs;
+    await endedJobs.read();
     if (!this.#mine.some(({ state }) => state === 'WANTED')) this.#submitted();
-    if (this.#mine.length === 0) {
+    if (this.#mine.length === 0 && endedJobs.isEmpty) {
       this.#answered();
       return undefined;
     }
     if (await this.#follow()) await this.#submitWanted();
     await this.#giveBack();
-    return this.#mine.length === 0 ? undefined : ASK_MS;
+    if (this.#mine.length > 0) return ASK_MS;
+    return endedJobs.isEmpty ? undefined : ASK_ENDED_MS;
   }
 
   /** Asks for the jobs, and takes note of what has changed. Resolves with false when the workload manager was asked and did not answer. */
   async #follow(): Promise<boolean> {
     const { manager } = this.#options;
     const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
-    if (asked.length === 0) return true;
+    const ended = this.#endedJobs.due;
+    if (asked.length === 0 && ended.length === 0) return true;
     // The remaining time counts from the request: a slow answer must not make an end later than it is.
     const { clock } = this.#options.runtime;
     const asking = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
-    const jobs = await this.#answerOf(() => manager.jobs(asked.map(({ id }) => id)));
-    if (jobs === undefined) return false;
+    const jobs = await this.#answerOf(() => manager.jobs([...asked.map(({ id }) => id), ...ended]));
+    if (jobs === undefined) {
+      this.#endedJobs.unanswered();
+      return false;
+    }
     for (const { id } of asked) {
       if (this.#loop.isStopped) break;
       await this.#note(
@@ -180,7 +192,22 @@ export class RecipeDriver {
         asking,
       );
     }
+    for (const { job, isFirst } of this.#endedJobs.answered(ended, jobs)) {
+      if (this.#loop.isStopped) break;
+      await this.#cancelAgain(job, isFirst);
+    }
     return true;
+  }
+
+  /** Cancels a job whose allocation is over: the workload manager has forgotten its end. */
+  async #cancelAgain({ name, jobId }: ManagedJob, isFirst: boolean): Promise<void> {
+    const { manager, recipe, log } = this.#options;
+    if (isFirst)
+      log.warn(
+        { allocation: name, recipe: recipe.name, jobId },
+        'the workload manager has a job again whose allocation is over; the hub cancels it',
+      );
+    await this.#answerOf(() => manager.cancel(name));
   }
 
   async #note(id: string, jobs: readonly ManagedJob[], asking: Asking): Promise<void> {
@@ -254,6 +281,8 @@ export class RecipeDriver {
     const message = overdueMessage(recipe.manager, jobId);
     log.warn({ allocation: id, recipe: recipe.name, jobId }, message);
     await this.#end(id, 'end', { message });
+    // Canceled for long, and in vain.
+    this.#endedJobs.remove(id);
   }
 
   async #waits(id: string, { jobId, reason }: ManagedJob): Promise<void> {
@@ -336,6 +365,7 @@ export class RecipeDriver {
     const over = moved ?? (await book.overInStore(id));
     this.#forget(id);
     if (!over) return;
+    this.#endedJobs.add(id);
     if (isFailedStart(over)) metrics.startFailed();
     this.#changed();
     await ended.add(over);

@@ -8,15 +8,31 @@ export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
   },
   {
     name: 'a workload manager that does not answer counts as one without jobs',
+    fromSeed: 17,
     manager: (manager) => ({ ...manager, jobs: (names) => manager.jobs(names).catch(() => []) }),
   },
   {
     name: 'a cancel that is not answered counts as done',
-    fromSeed: 33,
+    fromSeed: 80,
     manager: (manager, world) => ({
       ...manager,
       cancel: (name) => (world.happens(0.5) ? Promise.resolve() : manager.cancel(name)),
     }),
+  },
+  {
+    name: 'a job that was canceled is taken to be over for ever',
+    fromSeed: 11,
+    manager: (manager) => {
+      const over = new Set<string>();
+      return {
+        ...manager,
+        jobs: async (names) => {
+          const jobs = await manager.jobs(names);
+          for (const { name, state } of jobs) if (state === 'ENDED') over.add(name);
+          return jobs.filter(({ name, state }) => state === 'ENDED' || !over.has(name));
+        },
+      };
+    },
   },
   {
     name: 'the end of a host is taken to be later than it is',

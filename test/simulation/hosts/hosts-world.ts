@@ -67,6 +67,8 @@ const KNOWLEDGE_MS = 15_000;
 const INFORMED_MS = 40_000;
 /** Time for which a wish for a host may be older than the task that is waiting no more. */
 const WISH_MS = MINUTE_MS;
+/** Time in which a job whose cancel was forgotten is canceled again, and killed. */
+const CANCELED_AGAIN_MS = 90_000;
 const ENOUGH_VIOLATIONS = 5;
 const SPECIAL = 'special';
 
@@ -270,7 +272,10 @@ class HostsWorld {
   #look(): void {
     const world = this.#world;
     this.#noteTasks(this.#hubs.changes() ?? []);
-    for (const site of this.#sites) this.#checkBounds(site);
+    for (const site of this.#sites) {
+      this.#checkBounds(site);
+      this.#checkCancels(site);
+    }
     if (world.steps % 20 !== 0 || world.turbulent) return;
     const areEnded = this.#hubs.areReady && this.#tasks.every(({ status }) => ENDED.has(status));
     this.#endedAtMs = areEnded ? (this.#endedAtMs ?? world.nowMs) : undefined;
@@ -308,12 +313,21 @@ class HostsWorld {
 
   /** Never are there more allocations than permitted. */
   #checkBounds({ recipe, manager }: Site): void {
-    const { live } = manager;
-    if (live.length > recipe.limits.allocations)
+    const { wanted } = manager;
+    if (wanted.length > recipe.limits.allocations)
       this.#world.violated(
         'the bounds of a recipe hold',
-        `${live.join(', ')} of ${recipe.limits.allocations}`,
+        `${wanted.join(', ')} of ${recipe.limits.allocations}`,
       );
+  }
+
+  /** A job is canceled again when the workload manager has forgotten its cancel. */
+  #checkCancels(site: Site): void {
+    const world = this.#world;
+    const sinceMs = world.nowMs - CANCELED_AGAIN_MS;
+    const [back] = site.manager.backBefore(sinceMs);
+    if (back === undefined || !this.#isInformedSince(sinceMs, site)) return;
+    world.violated('a cancel that was forgotten is repeated', `${back} is back for long`);
   }
 
   /** A host is asked for only when a task waits for which none is coming. */
@@ -380,6 +394,7 @@ class HostsWorld {
     const faults: (readonly [kind: string, happen: () => (() => void) | undefined])[] = [
       ['host lost', () => void manager.loseHost()],
       ['jobs forgotten', () => this.#forget(manager)],
+      ['cancel forgotten', () => void manager.forgetNextCancel()],
       ['clock set', () => this.#setClock(hub)],
       [
         'agent cut off',

@@ -1,6 +1,6 @@
 /**
  * A workload manager of the simulated world. Its jobs wait for a free host, run an agent, and end with it or with their time. It can be away or slow,
- * lose its answers, refuse jobs or not start them, forget those of the last seconds and give their ids again, and its hosts can vanish.
+ * lose its answers, refuse jobs or not start them, forget those of the last seconds and give their ids again, forget cancels, and its hosts can vanish.
  */
 import {
   type ManagedJob,
@@ -24,6 +24,8 @@ interface Job {
   agent: SimulatedAgent | undefined;
   /** Whether its agent has begun. */
   hasAgent: boolean;
+  /** Time at which its cancel was forgotten; undefined for others. */
+  backSinceMs: number | undefined;
   /** Number of its starts: what was planned for an earlier one does not happen. */
   starts: number;
 }
@@ -48,6 +50,8 @@ const PUT_BACK_MS = 30_000;
 const KNOWN_FOR_MS = 120_000;
 /** Jobs that are younger are forgotten by a controller that is killed. */
 const FORGOTTEN_MS = 2000;
+/** Longest time from a cancel to the death of a controller that forgets it. */
+const FORGOTTEN_CANCEL_MS = 10_000;
 
 export class SimulatedManager {
   readonly name: string;
@@ -60,6 +64,7 @@ export class SimulatedManager {
   /** Those that it knows, oldest first. */
   #jobs: Job[] = [];
   #nextId = 1;
+  #forgetsNextCancel = false;
   #troubleAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(world: World, settings: ManagerSettingsOfWorld) {
@@ -79,11 +84,25 @@ export class SimulatedManager {
     return [...new Set(this.#jobs.filter(({ state }) => state !== 'ENDED').map(({ name }) => name))];
   }
 
-  /** Number of jobs that wait, or run without an agent as yet. */
+  /** The same without jobs whose cancel was forgotten. */
+  get wanted(): string[] {
+    return this.live.filter(
+      (name) => !this.#jobs.some((job) => job.name === name && job.backSinceMs !== undefined),
+    );
+  }
+
+  /** Number of jobs that wait, or run without an agent as yet, and were not canceled. */
   get coming(): number {
     return this.#jobs.filter(
-      ({ state, hasAgent }) => state === 'QUEUED' || (state === 'RUNNING' && !hasAgent),
+      ({ state, hasAgent, backSinceMs }) =>
+        backSinceMs === undefined && (state === 'QUEUED' || (state === 'RUNNING' && !hasAgent)),
     ).length;
+  }
+
+  /** Names of the jobs that wait or run though they were canceled, which was forgotten before this time. */
+  backBefore(timeMs: number): string[] {
+    const isBack = ({ state, backSinceMs = timeMs }: Job) => state !== 'ENDED' && backSinceMs < timeMs;
+    return this.#jobs.filter(isBack).map(({ name }) => name);
   }
 
   /** The job of this name that runs. */
@@ -121,6 +140,25 @@ export class SimulatedManager {
       this.#nextId = Math.min(this.#nextId, job.id);
       if (job.state !== 'RUNNING' || world.happens(0.5)) this.#end(job, 'forgotten');
     }
+  }
+
+  /** It is killed soon after the next cancel of a job that waits, which waits again then. */
+  forgetNextCancel(): void {
+    this.#forgetsNextCancel = true;
+  }
+
+  #forgetCancel(job: Job): void {
+    const world = this.#world;
+    this.#forgetsNextCancel = false;
+    world.after(world.between(1000, FORGOTTEN_CANCEL_MS), () => {
+      this.mended();
+      job.state = 'QUEUED';
+      job.reason = 'Priority';
+      job.backSinceMs = world.nowMs;
+      if (!this.#jobs.includes(job)) this.#jobs.push(job);
+      world.tell(this.name, `has forgotten that ${job.name} was canceled`);
+      this.#schedule();
+    });
   }
 
   /** A job that runs is ended without a warning. */
@@ -189,6 +227,7 @@ export class SimulatedManager {
     const job: Job = {
       ...{ name, id: this.#nextId++, submittedAtMs: world.nowMs, state: 'QUEUED', reason: 'Resources' },
       ...{ startedAtMs: 0, endsAtMs: 0, waitsUntilMs: 0, agent: undefined, hasAgent: false, starts: 0 },
+      ...{ backSinceMs: undefined },
     };
     this.#jobs.push(job);
     world.tell(this.name, `takes ${name} as job ${job.id}`);
@@ -209,7 +248,10 @@ export class SimulatedManager {
     const world = this.#world;
     world.tell(this.name, `is told to cancel ${name}`);
     for (const job of this.#jobs.filter((each) => each.name === name)) {
-      if (job.state === 'QUEUED' || job.state === 'STUCK') this.#end(job, 'canceled');
+      if (job.state === 'QUEUED' || job.state === 'STUCK') {
+        this.#end(job, 'canceled');
+        if (this.#forgetsNextCancel) this.#forgetCancel(job);
+      }
       if (job.state !== 'RUNNING') continue;
       if (!job.agent?.alive) this.#end(job, 'canceled');
       else job.agent.stop();
@@ -277,7 +319,7 @@ export class SimulatedManager {
     this.#endAgent(job);
     this.#schedule();
     this.#world.after(KNOWN_FOR_MS, () => {
-      this.#jobs = this.#jobs.filter((each) => each !== job);
+      this.#jobs = this.#jobs.filter((each) => each !== job || each.state !== 'ENDED');
     });
   }
 }

@@ -22,6 +22,8 @@ export class ManagerInMemory implements WorkloadManager {
   failsSubmits = false;
   /** Number of submits that it was asked for. */
   submits = 0;
+  /** Number of times that it was asked for jobs. */
+  questions = 0;
   /** Whether it takes a job, and its answer is lost. */
   losesAnswers = false;
   /** Reason for which it refuses jobs; null when it takes them. */
@@ -45,6 +47,7 @@ export class ManagerInMemory implements WorkloadManager {
   }
 
   async jobs(names: readonly string[]): Promise<readonly ManagedJob[]> {
+    this.questions++;
     this.#answer();
     return this.jobList
       .filter(({ name }) => names.includes(name))
@@ -93,6 +96,11 @@ export class ManagerInMemory implements WorkloadManager {
   /** It does not know the job any more. */
   forget(name: string): void {
     this.jobList = this.jobList.filter((job) => job.name !== name);
+  }
+
+  /** A job that it has canceled waits again: it was killed, and has forgotten the cancel. */
+  bringBack(name: string): void {
+    this.jobList.push({ name, jobId: '1', state: 'QUEUED', remainingMs: null, reason: 'Priority' });
   }
 
   /** Names of the jobs that wait or run. */
