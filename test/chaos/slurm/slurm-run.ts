@@ -142,7 +142,8 @@ function recipeOf(cluster: SlurmCluster, port: number) {
     scratch: cluster.folder,
     wallTime: '4m',
     drainBefore: '70s',
-    idleTimeout: '5s',
+    // Longer than most tasks take: a host for whose last seconds no task is left waits for its end.
+    idleTimeout: '15s',
     max: { allocations, queued: allocations },
     agent: {
       command: [process.execPath, AGENT],
