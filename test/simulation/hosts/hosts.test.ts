@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { HOSTS_BREAKAGES } from './hosts-breakages.js';
 import { simulateHosts } from './hosts-world.js';
 
-const SEEDS_A_TEST = 30;
+const SEEDS_A_TEST = 10;
 const TIME_LIMIT_MS = 300_000;
 /** One of these seeds has to find each defect. */
 const SEEDS = 60;
 
 describe('worlds of hosts that come and go', () => {
-  it.each([1, 31])(
+  it.each([1, 11, 21, 31, 41, 51])(
     'hold, from seed %d on',
     async (from) => {
       let jobs = 0;
@@ -18,7 +18,7 @@ describe('worlds of hosts that come and go', () => {
         expect(outcome.violations, `seed ${seed}`).toEqual([]);
         jobs += outcome.jobs;
       }
-      expect(jobs).toBeGreaterThan(100);
+      expect(jobs).toBeGreaterThan(30);
     },
     TIME_LIMIT_MS,
   );
