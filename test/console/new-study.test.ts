@@ -56,6 +56,23 @@ describe.runIf(hasBrowser)('a new study', () => {
     await page.getByRole('cell', { name: '3000' }).waitFor();
   });
 
+  it('reuses earlier results and bundles small points if that is chosen', async () => {
+    const id = await endedJob();
+    const page = await visitAs('ulla', `/studies/new?from=${id}`);
+    await page.getByRole('checkbox', { name: 'speed = 1000' }).check();
+    await level(page, 'speed', 'Levels').selectOption('one by one');
+    await level(page, 'speed', 'List').fill('1000, 2000');
+    await page.getByRole('checkbox', { name: 'Reuse earlier results' }).check();
+    await page.getByRole('checkbox', { name: 'Bundle very small points' }).check();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    await page.getByRole('button', { name: /^Reused 1/ }).waitFor();
+    await page.getByRole('button', { name: /^Finished 1/ }).waitFor();
+    const { accessToken: token } = await logIn(new Api(hub), 'ulla');
+    const { body } = await new Api(hub, token).get(`/api/x/studies/${page.url().split('/').at(-1)}`);
+    expect(body).toMatchObject({ reuse: true, bundle: true });
+  });
+
   it('begins at the form for a job, and says at the field what is wrong', async () => {
     const id = await endedJob();
     const page = await visitAs('ulla', `/new?from=${id}`);

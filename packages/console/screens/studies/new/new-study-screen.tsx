@@ -145,6 +145,8 @@ function useStart(job: Draft, study: StudyDraft, offers: readonly ValueOffer[]) 
         name: study.name.trim(),
         ...requestOf(study, baseOf(study.varied, job.variables)),
         values: rulesOf(wanted, typed, names),
+        reuse: study.reuse,
+        bundle: study.bundle,
       });
     },
     onError: () => setRefused(study),

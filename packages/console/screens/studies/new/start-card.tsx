@@ -1,5 +1,6 @@
 import type { UseMutationResult } from '@tanstack/react-query';
 import type { Study, TaskDetails } from '@workbench-hub/client';
+import { useId } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../../base/preference-store.js';
 import { Refusal } from '../../../design/refusal.js';
@@ -46,6 +47,18 @@ export function StartCard(props: StartCardProps) {
         faults={faults.filter(({ where }) => where === 'name')}
         onChange={(name) => changeStudy({ name })}
       />
+      <Option
+        label={words.reuse}
+        more={words.reuseMore}
+        isChosen={study.reuse}
+        onChange={(reuse) => changeStudy({ reuse })}
+      />
+      <Option
+        label={words.bundle}
+        more={words.bundleMore}
+        isChosen={study.bundle}
+        onChange={(bundle) => changeStudy({ bundle })}
+      />
       <Estimate job={job} task={task} count={count} />
       <div role="alert">
         {(faults.length > 0 || jobFaults.length > 0) && (
@@ -70,6 +83,35 @@ export function StartCard(props: StartCardProps) {
         {starting.isPending ? words.starting : words.start}
       </button>
     </section>
+  );
+}
+
+interface OptionProps {
+  readonly label: string;
+  /** Explanation, in smaller type. */
+  readonly more: string;
+  readonly isChosen: boolean;
+  readonly onChange: (isChosen: boolean) => void;
+}
+
+/** A choice that a study has besides its points. */
+function Option({ label, more, isChosen, onChange }: OptionProps) {
+  const id = useId();
+  return (
+    <div>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isChosen}
+          aria-describedby={id}
+          onChange={({ target: { checked } }) => onChange(checked)}
+        />
+        {label}
+      </label>
+      <p id={id} className="faint">
+        {more}
+      </p>
+    </div>
   );
 }
 

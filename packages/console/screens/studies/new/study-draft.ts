@@ -36,6 +36,10 @@ export interface StudyDraft {
   readonly wanted: Readonly<Record<string, Take>>;
   /** Rules that were typed, such as `stress=result.json#$.stress`. */
   readonly rules: readonly string[];
+  /** Whether points take results of earlier tasks with equal inputs. */
+  readonly reuse: boolean;
+  /** Whether very small points may run several as one task. */
+  readonly bundle: boolean;
 }
 
 export const TAKES = ['LAST', 'FIRST', 'MIN', 'MAX', 'MEAN', 'SUM', 'COUNT'] as const;
@@ -50,6 +54,8 @@ export const EMPTY_STUDY: StudyDraft = {
   seed: '1',
   wanted: {},
   rules: [],
+  reuse: false,
+  bundle: false,
 };
 
 export function isSampled(plan: PlanKind): boolean {

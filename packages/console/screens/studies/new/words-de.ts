@@ -77,6 +77,11 @@ export const de: DictionaryLike<typeof en> = {
   furtherPoints: (count) => (count === '1' ? 'und 1 weiterer' : `und ${count} weitere`),
   study: 'Studie',
   name: 'Name der Studie',
+  reuse: 'Frühere Ergebnisse verwenden',
+  reuseMore: 'Ein Punkt mit den Eingaben einer früheren Aufgabe übernimmt deren Ergebnis und läuft nicht.',
+  bundle: 'Sehr kleine Punkte bündeln',
+  bundleMore:
+    'Punkte von weniger als einer Zehntelsekunde laufen zu mehreren als eine Aufgabe, nacheinander in einem Arbeitsverzeichnis.',
   roughly: (time) => `etwa ${time}`,
   takesIf: (run, instances) =>
     `wenn jeder Punkt ${run} braucht wie der Job und ${instances === '1' ? 'die Instanz, die passt und läuft,' : `die ${instances} Instanzen, die passen und laufen,`} nichts anderes zu tun ${instances === '1' ? 'hat' : 'haben'}.`,

@@ -75,6 +75,11 @@ export const en = {
   furtherPoints: (count: string) => (count === '1' ? 'and 1 more' : `and ${count} more`),
   study: 'Study',
   name: 'Name of the study',
+  reuse: 'Reuse earlier results',
+  reuseMore: 'A point whose inputs are those of an earlier task takes its result and does not run.',
+  bundle: 'Bundle very small points',
+  bundleMore:
+    'Points that take less than a tenth of a second run several as one task, one after the other in one working directory.',
   roughly: (time: string) => `about ${time}`,
   takesIf: (run: string, instances: string) =>
     `if each point takes ${run}, as the job did, and ${instances === '1' ? 'the instance that fits and is up now runs' : `the ${instances} instances that fit and are up now run`} nothing else.`,
