@@ -19,6 +19,7 @@ import { WorkloadManagerError } from '../../core/ports/workload-manager.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
 import { ASK_ENDED_MS, EndedJobs } from './ended-jobs.js';
+import { ManagerAnswers } from './manager-answers.js';
 import type { ToldEnds } from './told-ends.js';
 
 export interface RecipeDriverOptions {
@@ -60,9 +61,6 @@ const AT_A_TIME = 4;
 const SAME_END_MS = 5000;
 /** Time from the start of a term for which agents that had joined are expected to join again. */
 const REJOIN_MS = 60_000;
-/** Delay of the next submit after one that was not answered; it doubles with each further one. */
-const SUBMIT_AGAIN_MS = 10_000;
-const LONGEST_SUBMIT_AGAIN_MS = 5 * 60_000;
 /** Time before the end of its time from which an allocation counts as ended by it. */
 const NEAR_END_MS = 90_000;
 
@@ -94,28 +92,30 @@ export class RecipeDriver {
   readonly #endedJobs: EndedJobs;
   /** Start of the term. */
   #startedAtMs = 0;
-  /** Why the workload manager does not answer, as it is kept; undefined while that is not known: an earlier term may have kept another one. */
-  #fault: string | null | undefined;
-  /** Submits in a row that were not answered, and the time of the next one. */
-  #failedSubmits = 0;
-  #submitAtMs = Number.NEGATIVE_INFINITY;
+  readonly #answers: ManagerAnswers;
   readonly #changeSubscribers: (() => void)[] = [];
 
   constructor(options: RecipeDriverOptions) {
     this.#options = options;
-    const { recipe, allocations, runtime } = options;
-    this.#endedJobs = new EndedJobs({ recipe: recipe.name, allocations, clock: runtime.clock });
+    const { recipe, allocations, metrics, runtime, log } = options;
+    const { clock } = runtime;
+    this.#endedJobs = new EndedJobs({ recipe: recipe.name, allocations, clock });
     this.#loop = new Loop({
       timers: runtime.timers,
       pass: () => this.#pass(),
       failed: (error) => {
-        const { log } = options;
         // A pass that a stop has cut off is no failure.
         if (!this.#loop.isStopped)
           log.error({ err: error, recipe: recipe.name }, 'the allocations of a recipe could not be driven');
         return RETRY_MS;
       },
       isStopped: true,
+    });
+    this.#answers = new ManagerAnswers({
+      ...{ recipe: recipe.name, allocations, metrics, clock, log },
+      again: () => {
+        if (!this.#loop.isStopped) this.#loop.wake(RETRY_MS);
+      },
     });
   }
 
@@ -130,8 +130,7 @@ export class RecipeDriver {
 
   start(): void {
     this.#startedAtMs = this.#options.runtime.clock.monotonicMs();
-    this.#fault = undefined;
-    this.#submitted();
+    this.#answers.reset();
     this.#putBack.clear();
     this.#doubtful.clear();
     this.#unknownSinceMs.clear();
@@ -159,9 +158,9 @@ export class RecipeDriver {
   async #pass(): Promise<number | undefined> {
     const endedJobs = this.#endedJobs;
     await endedJobs.read();
-    if (!this.#mine.some(({ state }) => state === 'WANTED')) this.#submitted();
+    if (!this.#mine.some(({ state }) => state === 'WANTED')) this.#answers.submitted();
     if (this.#mine.length === 0 && endedJobs.isEmpty) {
-      this.#answered();
+      this.#answers.answered();
       return undefined;
     }
     if (await this.#follow()) await this.#submitWanted();
@@ -179,7 +178,7 @@ export class RecipeDriver {
     // The remaining time counts from the request: a slow answer must not make an end later than it is.
     const { clock } = this.#options.runtime;
     const asking = { atMs: clock.nowMs(), monotonicMs: clock.monotonicMs() };
-    const jobs = await this.#answerOf(() => manager.jobs([...asked.map(({ id }) => id), ...ended]));
+    const jobs = await this.#answers.of(() => manager.jobs([...asked.map(({ id }) => id), ...ended]));
     if (jobs === undefined) {
       this.#endedJobs.unanswered();
       return false;
@@ -207,7 +206,7 @@ export class RecipeDriver {
         { allocation: name, recipe: recipe.name, jobId },
         'the workload manager has a job again whose allocation is over; the hub cancels it',
       );
-    await this.#answerOf(() => manager.cancel(name));
+    await this.#answers.of(() => manager.cancel(name));
   }
 
   async #note(id: string, jobs: readonly ManagedJob[], asking: Asking): Promise<void> {
@@ -215,7 +214,7 @@ export class RecipeDriver {
     if (job?.state !== 'STUCK') this.#stuckSinceMs.delete(id);
     if (job) {
       this.#unknownSinceMs.delete(id);
-      if (this.#doubtful.delete(id)) this.#submitted();
+      if (this.#doubtful.delete(id)) this.#answers.submitted();
       this.#handedIn.add(id);
       if (job.state === 'RUNNING') return this.#runs(id, job, asking);
       await this.#waits(id, job);
@@ -383,7 +382,7 @@ export class RecipeDriver {
   }
 
   async #submitWanted(): Promise<void> {
-    if (this.#options.runtime.clock.monotonicMs() < this.#submitAtMs) return;
+    if (!this.#answers.maySubmit) return;
     const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#doubtful.has(id));
     for (let at = 0; at < wanted.length; at += AT_A_TIME) {
       if (this.#loop.isStopped) return;
@@ -396,20 +395,20 @@ export class RecipeDriver {
     this.#handedIn.add(id);
     try {
       const jobId = await manager.submit({ name: id, credential: credentialOf(id) });
-      this.#submitted();
-      this.#answered();
+      this.#answers.submitted();
+      this.#answers.answered();
       await book.move(id, 'submit', { jobId });
       this.#changed();
     } catch (error) {
       if (!(error instanceof WorkloadManagerError)) throw error;
       if (error.fault === 'REFUSED') {
-        this.#submitted();
+        this.#answers.submitted();
         return this.#end(id, 'end', { cause: 'REFUSED', message: error.message });
       }
       // It may have been taken: only the list of the jobs tells.
       this.#doubtful.add(id);
-      this.#notSubmitted();
-      this.#failed(error);
+      this.#answers.notSubmitted();
+      this.#answers.failed(error);
     }
   }
 
@@ -431,7 +430,7 @@ export class RecipeDriver {
     // Nothing runs any more in a job that was put back.
     const isPutBack = cause === 'ENDED_EARLY' || this.#putBack.has(id);
     if (!isPutBack && (!isDrained(id) || (await runningOn(id)) > 0)) return;
-    const isAsked = await this.#answerOf(async () => {
+    const isAsked = await this.#answers.of(async () => {
       await manager.cancel(id);
       return true;
     });
@@ -448,63 +447,5 @@ export class RecipeDriver {
   /** Why an agent that was started does not work, with the end of its output. */
   whyNotJoined(id: string, reason: string): Promise<string> {
     return this.#withOutputOf(id, reason);
-  }
-
-  /** The answer of the workload manager; undefined when there is none. */
-  async #answerOf<T>(ask: () => Promise<T>): Promise<T | undefined> {
-    try {
-      const answer = await ask();
-      this.#answered();
-      return answer;
-    } catch (error) {
-      if (!(error instanceof WorkloadManagerError)) throw error;
-      this.#failed(error);
-      return undefined;
-    }
-  }
-
-  #submitted(): void {
-    this.#failedSubmits = 0;
-    this.#submitAtMs = Number.NEGATIVE_INFINITY;
-  }
-
-  /** Delays the next submit; those of one moment count once. */
-  #notSubmitted(): void {
-    const nowMs = this.#options.runtime.clock.monotonicMs();
-    if (nowMs < this.#submitAtMs) return;
-    this.#submitAtMs = nowMs + Math.min(LONGEST_SUBMIT_AGAIN_MS, SUBMIT_AGAIN_MS * 2 ** this.#failedSubmits);
-    this.#failedSubmits++;
-  }
-
-  /** The workload manager has answered a question, which says nothing about submits that fail. */
-  #answered(): void {
-    if (this.#fault === null || (this.#failedSubmits > 0 && this.#fault !== undefined)) return;
-    const hasFailed = this.#fault !== undefined;
-    this.#setFault(null);
-    if (hasFailed)
-      this.#options.log.info({ recipe: this.#options.recipe.name }, 'the workload manager answers again');
-  }
-
-  #failed({ message }: WorkloadManagerError): void {
-    this.#options.metrics.managerFailed();
-    if (typeof this.#fault !== 'string') {
-      const { recipe, log } = this.#options;
-      log.warn(
-        { recipe: recipe.name, reason: message },
-        'the workload manager does not answer; nothing is changed',
-      );
-    }
-    if (this.#fault !== message) this.#setFault(message);
-  }
-
-  /** Keeps it for clients of any hub. */
-  #setFault(fault: string | null): void {
-    const { allocations, recipe, log } = this.#options;
-    this.#fault = fault;
-    allocations.note(recipe.name, { fault }).catch((error: unknown) => {
-      this.#fault = undefined;
-      log.error({ err: error, recipe: recipe.name }, 'the state of a recipe could not be kept');
-      if (!this.#loop.isStopped) this.#loop.wake(RETRY_MS);
-    });
   }
 }
