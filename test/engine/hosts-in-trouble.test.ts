@@ -307,3 +307,17 @@ it('a host comes for a task behind those of very many requirements that no recip
   await pass();
   expect(manager.launches).toHaveLength(1);
 });
+
+it('an allocation that is queued tells why it waits now', async () => {
+  await startWith();
+  await create();
+  await pass();
+  const name = only();
+  const message = async () => (await engine.store.allocations.find(name))?.message;
+  expect(await message()).toBe('Priority');
+  manager.waitFor(name, 'Resources');
+  await pass(20_000);
+  expect(await message()).toBe('Priority');
+  await pass(20_000);
+  expect(await message()).toBe('Resources');
+});

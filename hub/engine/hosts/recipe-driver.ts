@@ -6,7 +6,12 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
+import {
+  type Allocation,
+  type AllocationCause,
+  type AllocationChange,
+  isQueued,
+} from '../../core/hosts/allocation.js';
 import { withOutput } from '../../core/hosts/end-message.js';
 import { isFailedStart } from '../../core/hosts/failed-starts.js';
 import { toldEndMs } from '../../core/hosts/host-end.js';
@@ -51,6 +56,8 @@ const RETRY_MS = 5000;
 const UNKNOWN_FOR_MS = 5000;
 /** Time between the first and a later answer by which a job is stuck. */
 const STUCK_FOR_MS = 60_000;
+/** The same by which a job waits for another reason than before. */
+const OTHER_REASON_FOR_MS = 30_000;
 /** Time after the end of its time for which a job that was canceled may still be in the list. */
 const OVERDUE_MS = 5 * 60_000;
 /** Time after which an end is asked for again. */
@@ -82,6 +89,8 @@ export class RecipeDriver {
   readonly #unknownSinceMs = new Map<string, number>();
   /** Time since which the job of an allocation is stuck. */
   readonly #stuckSinceMs = new Map<string, number>();
+  /** Time since which an allocation waits for another reason than is kept. */
+  readonly #otherReasonSinceMs = new Map<string, number>();
   readonly #canceledAtMs = new Map<string, number>();
   /** Time since which a job that was canceled goes on after the end of its time. */
   readonly #overdueSinceMs = new Map<string, number>();
@@ -135,6 +144,7 @@ export class RecipeDriver {
     this.#doubtful.clear();
     this.#unknownSinceMs.clear();
     this.#stuckSinceMs.clear();
+    this.#otherReasonSinceMs.clear();
     this.#canceledAtMs.clear();
     this.#overdueSinceMs.clear();
     this.#handedIn.clear();
@@ -288,6 +298,7 @@ export class RecipeDriver {
     const { book, isConnected } = this.#options;
     const state = book.get(id)?.state;
     const change = { jobId, message: reason };
+    if (state === 'QUEUED') return this.#waitsOn(id, change);
     if (state === 'STARTED') await book.move(id, 'requeue', { ...change, startedAtMs: null, endsAtMs: null });
     else if (state === 'JOINED' && !isConnected(id))
       await book.move(id, 'drain', {
@@ -298,6 +309,19 @@ export class RecipeDriver {
       if (book.get(id)?.joinedAtMs !== null && !isConnected(id)) this.#putBack.add(id);
       return;
     } else if (!(await book.move(id, 'queue', change))) return;
+    this.#changed();
+  }
+
+  /** Keeps the reason why a job goes on to wait, when it is another one for a while. */
+  async #waitsOn(id: string, change: Pick<AllocationChange, 'jobId' | 'message'>): Promise<void> {
+    const { book } = this.#options;
+    if (change.message === book.get(id)?.message) {
+      this.#otherReasonSinceMs.delete(id);
+      return;
+    }
+    if (!this.#isForLong(this.#otherReasonSinceMs, id, OTHER_REASON_FOR_MS)) return;
+    this.#otherReasonSinceMs.delete(id);
+    await book.note(id, change);
     this.#changed();
   }
 
@@ -375,6 +399,7 @@ export class RecipeDriver {
     this.#doubtful.delete(id);
     this.#unknownSinceMs.delete(id);
     this.#stuckSinceMs.delete(id);
+    this.#otherReasonSinceMs.delete(id);
     this.#canceledAtMs.delete(id);
     this.#overdueSinceMs.delete(id);
     this.#handedIn.delete(id);

@@ -88,6 +88,11 @@ export class ManagerInMemory implements WorkloadManager {
     this.#change(name, { state: 'QUEUED', remainingMs: null, reason: 'Preempted' });
   }
 
+  /** The job waits for this reason. */
+  waitFor(name: string, reason: string): void {
+    this.#change(name, { reason });
+  }
+
   /** The job waits, and does not start by itself. */
   stick(name: string, reason: string): void {
     this.#change(name, { state: 'STUCK', remainingMs: null, reason });
