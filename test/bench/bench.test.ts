@@ -287,7 +287,8 @@ describe.skipIf(process.platform !== 'linux')(
       'console shows a hub in a browser, or says that there is none: %s',
       async (part) => {
         const { figures, skipped } = await inSmall('console', [part]);
-        if (skipped.length > 0) expect(skipped).toEqual([`${part}: Chromium is not installed`]);
+        if (skipped.length > 0)
+          expect(skipped).toEqual([`${part}: chromium-headless-shell is not installed`]);
         else expect(figures.filter((figure) => figure.startsWith(`${part}: `))).not.toEqual([]);
       },
     );

@@ -13,7 +13,8 @@ import { ADMINISTRATOR, type Stage, setStage } from './stage.js';
 
 const HELP = `npm run screenshots -- [options]
 
-Makes the pictures of packages/docs/console.md and console-screens.md, in packages/docs/pictures. It needs Chromium (apt-get install chromium).
+Makes the pictures of packages/docs/console.md and console-screens.md, in packages/docs/pictures. It needs Chromium's headless shell
+(apt-get install chromium-headless-shell).
 
 Options:
   --all DIR    instead makes pictures of all screens in both themes and at three widths, there

@@ -39,7 +39,8 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
         processes: measured.flatMap(({ processes }) => processes),
       };
     },
-    skipped: () => (browsers.hasBrowser ? [] : parts.map(({ name }) => `${name}: Chromium is not installed`)),
+    skipped: () =>
+      browsers.hasBrowser ? [] : parts.map(({ name }) => `${name}: chromium-headless-shell is not installed`),
   };
 }
 
