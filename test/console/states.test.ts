@@ -1,5 +1,5 @@
 /** The states of each view in a browser: loading, failed, refused, and what it shows when the hub responds again. */
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browsers/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/browsers/console.js';
@@ -18,6 +18,8 @@ interface View {
   readonly open?: (page: Page) => Promise<void>;
   /** Shows when the data are there. */
   readonly shown: (page: Page) => Promise<unknown>;
+  /** Whether it is watched for a time, since it does not ask again, or not steadily, when the page is looked at again. */
+  readonly isWatched?: true;
 }
 
 const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor();
@@ -46,7 +48,13 @@ const VIEWS: readonly View[] = [
     endpoint: () => '/api/2.0/workbench/node/instance/list',
     shown: (page) => page.locator('.hosts > li').first().waitFor(),
   },
-  { title: 'the tasks', path: () => '/tasks', endpoint: () => '/api/x/tasks', shown: text('2 tasks') },
+  {
+    title: 'the tasks',
+    path: () => '/tasks',
+    endpoint: () => '/api/x/tasks',
+    shown: text('2 tasks'),
+    isWatched: true,
+  },
   {
     title: 'a task',
     path: () => `/tasks/${ended}`,
@@ -65,6 +73,7 @@ const VIEWS: readonly View[] = [
     endpoint: () => `/api/x/tasks/${ended}/inputs/`,
     open: tab(/Inputs/),
     shown: text('writeFileSync'),
+    isWatched: true,
   },
   {
     title: 'the preview of an output',
@@ -75,6 +84,7 @@ const VIEWS: readonly View[] = [
       await page.getByRole('button', { name: 'sum.csv', exact: true }).click();
     },
     shown: (page) => page.getByRole('cell', { name: '42' }).waitFor(),
+    isWatched: true,
   },
   { title: 'the studies', path: () => '/studies', endpoint: () => '/api/x/studies', shown: text('bearing') },
   {
@@ -118,6 +128,7 @@ const VIEWS: readonly View[] = [
     path: () => '/instances/sim-2',
     endpoint: () => '/api/x/tasks',
     shown: text('None yet'),
+    isWatched: true,
   },
   { title: 'the hosts', path: () => '/hosts', endpoint: () => '/api/x/hosts', shown: text('No recipes') },
   {
@@ -173,21 +184,41 @@ const ERRORS = {
   'is busy': { status: 503, code: 'OVERLOADED', message: 'too many requests at present' },
 } as const;
 
+/** Whether the address is that of the endpoint, or below one that ends with a slash. */
+function isOf(endpoint: string, { pathname }: URL): boolean {
+  return endpoint.endsWith('/') ? pathname.startsWith(endpoint) : pathname === endpoint;
+}
+
 /** Has the endpoint of the view respond as the present mode says. */
 async function interfere(page: Page, endpoint: string): Promise<(mode: Mode) => void> {
   let mode: Mode = 'responds';
-  const isOfView = ({ pathname }: URL) =>
-    endpoint.endsWith('/') ? pathname.startsWith(endpoint) : pathname === endpoint;
-  await page.route(isOfView, async (route) => {
-    if (mode === 'responds') return route.continue();
-    if (mode === 'stalls') return;
-    const { status, code, message } = ERRORS[mode];
-    const headers = { 'content-type': 'application/json', 'x-error-code': code };
-    await route.fulfill({ status, headers, body: JSON.stringify({ message }) });
-  });
+  await page.route(
+    (url) => isOf(endpoint, url),
+    async (route) => {
+      if (mode === 'responds') return route.continue();
+      if (mode === 'stalls') return;
+      const { status, code, message } = ERRORS[mode];
+      const headers = { 'content-type': 'application/json', 'x-error-code': code };
+      await route.fulfill({ status, headers, body: JSON.stringify({ message }) });
+    },
+  );
   return (wanted) => {
     mode = wanted;
   };
+}
+
+/** Has the page ask again, as it does when it is looked at again; resolves when the endpoint, and what was asked beside it, have responded
+ *  and the page has been drawn. */
+async function askAgain(page: Page, endpoint: string): Promise<void> {
+  const asked: Request[] = [];
+  const collect = (request: Request) => void asked.push(request);
+  page.on('request', collect);
+  const responded = page.waitForResponse((response) => isOf(endpoint, new URL(response.url())));
+  await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+  await responded;
+  page.off('request', collect);
+  await Promise.all(asked.map((request) => request.response()));
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
 }
 
 describe.runIf(hasBrowser)('each view', () => {
@@ -241,16 +272,19 @@ describe.runIf(hasBrowser)('each view', () => {
         if (!document.body.textContent.includes('the disk is on fire')) window.flickers++;
       }).observe(document.body, { childList: true, subtree: true });
     }`);
-    await page.waitForTimeout(1500);
+    if (view.isWatched) await page.waitForTimeout(1500);
+    else await askAgain(page, view.endpoint());
     expect(await page.evaluate('window.flickers')).toBe(0);
     respond('responds');
-    await page
+    const recovered = view.shown(page);
+    // A view that asks each second recovers by itself.
+    const tried = page
       .getByRole('button', { name: 'Try again' })
       .first()
       .click({ timeout: 2000 })
-      // A view that asks each second has recovered by itself.
       .catch(() => undefined);
-    await view.shown(page);
+    await Promise.race([tried, recovered]);
+    await recovered;
   });
 
   it('says why a log cannot be read or saved, and shows it as soon as it can', async () => {
