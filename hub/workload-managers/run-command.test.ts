@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -59,7 +59,7 @@ it('names a program that is missing, here and elsewhere', async () => {
     'no-such-program cannot be started: there is no such program',
   );
   expect(await unavailable(runner({ via: AS_SSH })(['no-such-program']))).toMatch(
-    /^no-such-program \(by sh -c .*\) ended with exit code 127: .*not found/,
+    /^no-such-program \(by sh -c .*\) ended with exit code 127: .*no-such-program.*(?:not found|No such file)/,
   );
 });
 
@@ -68,6 +68,21 @@ it('tells a connection that ssh has not from a command that ends with the same c
   expect(await unavailable(runner({ via: without })(['sbatch']))).toContain('Connection refused');
   expect(await runner({ via: AS_SSH })(['sh', '-c', 'exit 255'])).toMatchObject({ exitCode: 1 });
   expect(await runner({ via: AS_SSH })(['sh', '-c', 'exit 75'])).toMatchObject({ exitCode: 75 });
+});
+
+it('takes a command that was killed elsewhere for one that has not answered, as here', async () => {
+  expect(await unavailable(runner({ via: AS_SSH })(['sh', '-c', 'echo busy >&2; kill -KILL $$']))).toMatch(
+    /^sh \(by sh -c .*\) ended with exit code 255: busy\n(?:.*\n)?it was killed there$/,
+  );
+});
+
+it('runs commands elsewhere also where no program ends them by a time limit', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'workbench-test-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await symlink('/bin/sh', join(folder, 'sh'));
+  const withoutTimeout = ['sh', '-c', `PATH=${folder}; exec sh -c "$*"`, 'ssh'];
+  const end = await runner({ via: withoutTimeout })(['sh', '-c', 'echo "$1"; exit 3', 'sh', "it's"]);
+  expect(end).toMatchObject({ exitCode: 3, stdout: "it's\n" });
 });
 
 it('ends a command that takes too long, and what it started', async () => {

@@ -12,9 +12,10 @@ const TIME_LIMIT_MS = 25_000;
 const LAST_OUTPUT_MS = 1000;
 const MAX_OUTPUT_BYTES = 2 ** 20;
 const MAX_QUOTED_LENGTH = 500;
-/** Exit codes by which a shell says that it cannot start a program, and ssh that it has no connection. */
+/** Exit codes by which a shell says that it cannot start a program, ssh that it has no connection, and a shell that a program was killed. */
 const NOT_STARTED_CODES = [126, 127];
 const NO_CONNECTION_CODE = 255;
+const KILLED_CODE = 137;
 /** Variables that are no business of the site's commands, nor of jobs, to which sbatch gives the environment of the command. */
 const OWN_VARIABLES: readonly RegExp[] = [
   // Settings of the hub, secrets among them.
@@ -69,7 +70,9 @@ export function commandRunner(surroundings: CommandSurroundings): RunCommand {
     const assignments = Object.entries(variables).map(([key, value]) => `${key}=${value}`);
     const isHere = surroundings.via.length === 0;
     const named = isHere || assignments.length === 0 ? command : ['env', ...assignments, ...command];
-    const words = isHere ? named : [...surroundings.via, 'sh', '-c', shellWord(withOwnCode(named))];
+    const words = isHere
+      ? named
+      : [...surroundings.via, 'sh', '-c', shellWord(elsewhere(named, surroundings))];
     const env = isHere ? { ...environment, ...variables } : environment;
     const end = await started(name, words, { input, env, maxOutputBytes }, surroundings);
     const noConnection = !isHere && end.exitCode === NO_CONNECTION_CODE;
@@ -78,10 +81,23 @@ export function commandRunner(surroundings: CommandSurroundings): RunCommand {
   };
 }
 
-/** Text of the command for a shell, which ends with another code where ssh has a meaning of its own: sbatch ends so, too. */
-function withOwnCode(command: readonly string[]): string {
-  const code = `$(($? == ${NO_CONNECTION_CODE} ? 1 : $?))`;
-  return `${command.map(shellWord).join(' ')} || exit ${code}`;
+/** Text of the command for a shell on another machine. There, it ends by the time limit, too: the end of ssh here does not end it, and a job must not be
+ *  handed in long after it was given up. Where ssh has a meaning of its own for an exit code, it ends with another one: sbatch ends so, too.
+ *  One that was killed has not answered. */
+function elsewhere(
+  command: readonly string[],
+  { timeLimitMs = TIME_LIMIT_MS }: Pick<CommandSurroundings, 'timeLimitMs'>,
+): string {
+  const limit = `timeout -s KILL ${Math.ceil(timeLimitMs / 1000)}`;
+  const codes = [
+    `${NO_CONNECTION_CODE}) exit 1`,
+    `${KILLED_CODE}) echo "it was killed there" >&2; exit ${NO_CONNECTION_CODE}`,
+    '*) exit "$code"',
+  ];
+  return [
+    `limit=; command -v timeout >/dev/null 2>&1 && limit="${limit}";`,
+    `$limit ${command.map(shellWord).join(' ')} || { code=$?; case $code in ${codes.join(' ;; ')} ;; esac; }`,
+  ].join(' ');
 }
 
 /** Error about a command whose end says nothing about what was asked. */
