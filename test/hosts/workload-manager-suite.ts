@@ -64,6 +64,9 @@ interface Faults {
   readonly endsInTime: boolean;
 }
 
+/** Length of the longest name that the hub gives an allocation: that of a recipe has 40 characters. */
+const LONGEST_NAME = 53;
+
 /** Faults with a test of their own. */
 export type ShownFault = 'slow' | 'quota' | 'stuck' | 'crash' | 'loseHostOf';
 
@@ -284,6 +287,19 @@ export function describeWorkloadManager(
     await manager.cancel(unknown);
     await manager.remove(unknown);
     expect(await manager.output(unknown)).toBe('');
+  });
+
+  it('finds its jobs among 1,200 names, each once', async () => {
+    const manager = allocations.open(underTest.holding);
+    const mine = [allocations.name(), allocations.name()];
+    const ids = await Promise.all(mine.map((name) => manager.submit({ name, credential: 'secret' })));
+    const others = Array.from({ length: 1198 }, (_, at) => `${String(at).padStart(LONGEST_NAME - 1, 'n')}-`);
+    const jobs = await eventually(async () => {
+      // The first command is asked about one of them, the last one about the other.
+      const found = await manager.jobs([...mine.slice(0, 1), ...others, ...mine.slice(1)]);
+      return found.length >= 2 && found;
+    });
+    expect(jobs.map(({ jobId }) => jobId).toSorted()).toEqual(ids.toSorted());
   });
 
   it('refuses names that could be more than a name', async () => {

@@ -8,6 +8,8 @@ import { text } from 'node:stream/consumers';
 const NAMESPACE = 'simulation';
 /** Image that no registry has. */
 export const MISSING_IMAGE = 'registry.example.com/missing:1';
+/** Bound of the API server for a request without its body. */
+const MAX_HEADER_BYTES = 2 ** 20;
 /** Errors of the clocks of the API server and of the nodes: neither is that of the test. */
 const SERVER_AHEAD_MS = 7 * 3_600_000;
 const NODE_AHEAD_MS = -5 * 3_600_000;
@@ -67,7 +69,10 @@ export class KubernetesApi {
 
   /** Starts, on the same port as before. */
   async listen(): Promise<void> {
-    this.#server = createServer((request, response) => void this.#respond(request, response));
+    this.#server = createServer(
+      { maxHeaderSize: MAX_HEADER_BYTES },
+      (request, response) => void this.#respond(request, response),
+    );
     const server = this.#server;
     await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve));
     this.#port = (server.address() as AddressInfo).port;
