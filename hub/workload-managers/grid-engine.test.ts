@@ -1,4 +1,4 @@
-/** The driver for Grid Engine in a cell with many jobs, and in one whose clock is wrong, with programs in place of qstat and date. */
+/** The driver for Grid Engine in a cell with many jobs, and in one whose clock is wrong, with programs in place of its own. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,4 +85,12 @@ it('says whose failure it is that nothing is known', async () => {
     fault: 'UNAVAILABLE',
     message: 'qstat ended with exit code 1: commlib error',
   });
+});
+
+it('takes a job for canceled whose host has just vanished, and no other that qdel does not end', async () => {
+  const complaint = 'root unable to sync state with remote execd for the deletion of job "1"';
+  const vanished = await folderWith({ qdel: `echo '${complaint}'; exit 1` });
+  await managerOf(vanished, []).cancel('gears-1');
+  const away = await folderWith({ qdel: 'echo "error: unable to contact qmaster" >&2; exit 1' });
+  await expect(managerOf(away, []).cancel('gears-1')).rejects.toMatchObject({ fault: 'UNAVAILABLE' });
 });

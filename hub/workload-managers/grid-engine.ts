@@ -7,6 +7,8 @@ import { type CommandEnd, complaintOf, notUnderstood, type RunCommand, unavailab
 import { shellWord } from './shell-words.js';
 
 const NO_SUCH_JOB = /does not exist/;
+/** Complaint of the master about a job whose host has just vanished. It is answered all the same: the job is asked to end again while it is in the list. */
+const HOST_AWAY = /unable to sync state with remote execd/;
 /** Letters, digits and hyphens are a name to Grid Engine only when they do not begin with a digit. */
 const PREFIX = 'wb-';
 /** Bound of the list of jobs, of which each has some 600 bytes: qstat cannot be asked for jobs of certain names. */
@@ -62,7 +64,8 @@ export function gridEngine(
     },
     async cancel(name) {
       const end = await run(['qdel', `${PREFIX}${name}`]);
-      if (end.exitCode !== 0 && !NO_SUCH_JOB.test(`${end.stdout}${end.stderr}`)) throw unavailable(end);
+      const said = `${end.stdout}${end.stderr}`;
+      if (end.exitCode !== 0 && !NO_SUCH_JOB.test(said) && !HOST_AWAY.test(said)) throw unavailable(end);
     },
     async check() {
       const end = await run(['qsub', '-w', 'v', '-N', 'workbench-check', ...common], { input: 'exit 0\n' });
