@@ -68,6 +68,18 @@ until qstat -f | grep -q 'lx-amd64  *$'; do sleep 0.1; done
 /** File with the id of the master's process, in its namespace. */
 const MASTER = '/var/spool/gridengine/qmaster/qmaster.pid';
 
+/** Kills the daemon of the host, and each process that watches a job, with the group of the job. */
+const LOSE_HOST = `set -e
+cd /var/spool/gridengine/execd/*/
+kill -KILL $(cat execd.pid)
+for file in active_jobs/*/pid; do
+  [ -s "$file" ] || continue
+  watcher=$(cat "$file")
+  kill -STOP "$watcher"
+  for leader in $(cat "/proc/$watcher/task/$watcher/children"); do kill -KILL "-$leader"; done
+  kill -KILL "$watcher"
+done`;
+
 export interface GridEngineCell {
   /** Beginning of commands that run beside the cell, as `via` of a workload manager: it treats its words as ssh does. */
   readonly via: readonly string[];
@@ -82,6 +94,8 @@ export interface GridEngineCell {
   /** Stops the master as it is: it takes requests and answers none, until it goes on. */
   haltMaster(): void;
   resumeMaster(): void;
+  /** Lets the host vanish with all that runs on it. Nobody tells the master. */
+  loseHost(): void;
   /** Bounds the jobs of a user; 0 for no bound. */
   boundJobs(count: number): void;
   stop(): Promise<void>;
@@ -154,6 +168,7 @@ export async function gridEngineCell(): Promise<GridEngineCell> {
       void run(`kill -KILL $(cat ${MASTER}) && while kill -0 $(cat ${MASTER}); do sleep 0.1; done`),
     haltMaster: () => void run(`kill -STOP $(cat ${MASTER})`),
     resumeMaster: () => void run(`kill -CONT $(cat ${MASTER})`),
+    loseHost: () => void run(LOSE_HOST),
     boundJobs: (count) =>
       void run(`cd "$0" && qconf -sconf | sed 's/^max_u_jobs .*/max_u_jobs ${count}/' >configuration/global &&
         qconf -Mconf configuration/global`),
