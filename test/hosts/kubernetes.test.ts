@@ -8,7 +8,13 @@ import { promisify } from 'node:util';
 import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { type Job, KubernetesApi, MISSING_IMAGE } from '../support/hosts/kubernetes-api.js';
+import {
+  FAILING_IMAGE,
+  type Job,
+  KubernetesApi,
+  MISSING_IMAGE,
+  WORKING_IMAGE,
+} from '../support/hosts/kubernetes-api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { describeWorkloadManager, type WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
@@ -18,6 +24,8 @@ const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignor
 interface Cluster extends WorkloadManagerUnderTest {
   /** Its settings, with a pod that no node takes. */
   readonly full: Extract<ManagerSettings, { readonly kind: 'command' }>;
+  /** Its settings, with a pod that has an init container of this image. */
+  withInitContainer(image: string): Promise<Cluster['full']>;
 }
 
 async function open(): Promise<Cluster> {
@@ -57,6 +65,12 @@ async function open(): Promise<Cluster> {
       '\n      restartPolicy:',
       '\n      schedulerName: none\n      restartPolicy:',
     ),
+    withInitContainer: (image) =>
+      manager(
+        `init-${image.replaceAll(/\W/g, '-')}`,
+        '\n      containers:',
+        `\n      initContainers:\n        - name: fetch\n          image: ${image}\n      containers:`,
+      ),
     refusing: await manager('other', '\nmetadata:\n', '\nmetadata:\n  namespace: other\n'),
     refusal: /namespaces "other" not found/,
     endOfCanceled: 'asked to end',
@@ -95,6 +109,24 @@ async function open(): Promise<Cluster> {
   };
 }
 
+/** Output of a command. */
+async function run(
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  return (await promisify(execFile)(command, args, { env: { ...process.env, ...env } })).stdout;
+}
+
+/** Hands in a job, whose script is a/job.sh in the folder. */
+const submit = ({ submit: command }: Cluster['full'], folder: string, name: string) =>
+  run(command, {
+    ...{
+      WORKBENCH_ALLOCATION: name,
+      WORKBENCH_SCRIPT: join(folder, 'a', 'job.sh'),
+      WORKBENCH_WALL_TIME_S: '60',
+    },
+  });
+
 describe.skipIf(!hasKubectl)('Kubernetes by kubectl', () => {
   describeWorkloadManager(open, ['slow', 'quota', 'stuck']);
 
@@ -127,21 +159,33 @@ describe.skipIf(!hasKubectl)('Kubernetes by kubectl', () => {
     expect(await jobOf(filled)).toEqual(['gears-1', 14_400, '/shared/gears-1/job.sh']);
   });
 
+  it('says of an init container why the container does not start, and takes none that works for stuck', async () => {
+    const cluster = await open();
+    onTestFinished(cluster.close);
+    const fetched = 'ImagePullBackOff of init container fetch: "Back-off pulling image';
+    for (const [name, image, line] of [
+      ['imageless', MISSING_IMAGE, `STUCK - ${fetched} \\"${MISSING_IMAGE}\\":\\nnot found" PodInitializing`],
+      [
+        ...['fails', FAILING_IMAGE],
+        'STUCK - CrashLoopBackOff of init container fetch: "back-off 40s restarting failed container=fetch pod=workbench-x" PodInitializing',
+      ],
+      ['works', WORKING_IMAGE, 'QUEUED - PodInitializing'],
+    ] as const) {
+      const job = (await submit(await cluster.withInitContainer(image), cluster.folder, name)).trim();
+      const lines = await run(cluster.full.list, { WORKBENCH_ALLOCATIONS: name });
+      expect(lines).toBe(`${job} ${name} ${line}\n`);
+    }
+  });
+
   it('says why a pod has no node, and how one has ended', async () => {
     const cluster = await open();
     onTestFinished(cluster.close);
-    const run = async ([command = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) =>
-      (await promisify(execFile)(command, args, { env: { ...process.env, ...env } })).stdout;
     const script = join(cluster.folder, 'a', 'job.sh');
     await mkdir(join(cluster.folder, 'a'));
     await writeFile(script, 'exit 3');
-    const submit = ({ submit: command }: Cluster['full'], name: string) =>
-      run(command, {
-        ...{ WORKBENCH_ALLOCATION: name, WORKBENCH_SCRIPT: script, WORKBENCH_WALL_TIME_S: '60' },
-      });
     const { full, manager } = cluster;
-    const waiting = (await submit(full, 'waits')).trim();
-    const failing = (await submit(manager as Cluster['full'], 'fails')).trim();
+    const waiting = (await submit(full, cluster.folder, 'waits')).trim();
+    const failing = (await submit(manager as Cluster['full'], cluster.folder, 'fails')).trim();
     await eventually(async () => {
       const lines = await run(full.list, { WORKBENCH_ALLOCATIONS: 'waits fails' });
       expect(lines.split('\n')).toEqual([

@@ -10,6 +10,10 @@ const NAMESPACE = 'simulation';
 export const MISSING_IMAGE = 'registry.example.com/missing:1';
 /** Bound of the API server for a request without its body. */
 const MAX_HEADER_BYTES = 2 ** 20;
+/** Image of an init container that fails, and is started again and again. */
+export const FAILING_IMAGE = 'registry.example.com/failing:1';
+/** Image of an init container that works. */
+export const WORKING_IMAGE = 'registry.example.com/working:1';
 /** Errors of the clocks of the API server and of the nodes: neither is that of the test. */
 const SERVER_AHEAD_MS = 7 * 3_600_000;
 const NODE_AHEAD_MS = -5 * 3_600_000;
@@ -29,14 +33,16 @@ export interface Job {
         /** With one, no node is ever found for the pod. */
         readonly schedulerName?: string;
         readonly containers: readonly { readonly command: readonly string[]; readonly image?: string }[];
+        /** The pod stays where the first of them is, in the way that its image says. */
+        readonly initContainers?: readonly { readonly name: string; readonly image: string }[];
       };
     };
   };
 }
 
 interface Pod {
-  /** Whether its image cannot be fetched. */
-  readonly isWithoutImage?: boolean;
+  /** Image of its init container, if it has one, or that of its container when that cannot be fetched. */
+  readonly image?: { readonly of: 'container' | 'init container'; readonly name: string };
   /** Process of a pod that has a node. */
   readonly process: ChildProcess | undefined;
   readonly startTime: string | undefined;
@@ -168,7 +174,7 @@ function deletePod(pod: Pod): void {
 }
 
 function startPod(job: Job): Pod {
-  const { activeDeadlineSeconds, containers, schedulerName } = job.spec.template.spec;
+  const { activeDeadlineSeconds, containers, initContainers = [], schedulerName } = job.spec.template.spec;
   if (schedulerName !== undefined)
     return {
       ...{ process: undefined, startTime: undefined, scheduledTime: undefined },
@@ -178,8 +184,11 @@ function startPod(job: Job): Pod {
     startTime: written(timeBy(NODE_AHEAD_MS)),
     scheduledTime: written(timeBy(SERVER_AHEAD_MS)),
   };
+  const [first] = initContainers;
+  const waits = { ...times, process: undefined, end: undefined, isDeleted: false };
+  if (first) return { ...waits, image: { of: 'init container', name: first.image } };
   if (containers[0]?.image === MISSING_IMAGE)
-    return { ...times, process: undefined, isWithoutImage: true, end: undefined, isDeleted: false };
+    return { ...waits, image: { of: 'container', name: MISSING_IMAGE } };
   const [command = '', ...args] = containers[0]?.command ?? [];
   const started = spawn(command, args, { stdio: 'ignore', timeout: activeDeadlineSeconds * 1000 });
   const pod: Pod = {
@@ -221,25 +230,14 @@ function podOf({ name, job: { spec, metadata } }: Entry, pod: Pod): object {
   };
 }
 
-function statusOf({ end, startTime, scheduledTime, isWithoutImage }: Pod): object {
+function statusOf({ end, startTime, scheduledTime, image }: Pod): object {
   if (startTime === undefined) {
     const message = '0/3 nodes are available:\n3 Insufficient cpu.';
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
     return { phase: 'Pending', conditions: [condition] };
   }
   const conditions = [{ type: 'PodScheduled', status: 'True', lastTransitionTime: scheduledTime }];
-  if (isWithoutImage) {
-    const waiting = {
-      reason: 'ImagePullBackOff',
-      message: `Back-off pulling image "${MISSING_IMAGE}":\nnot found`,
-    };
-    return {
-      phase: 'Pending',
-      startTime,
-      conditions,
-      containerStatuses: [{ name: 'agent', state: { waiting } }],
-    };
-  }
+  if (image !== undefined) return { phase: 'Pending', startTime, conditions, ...waitingStatuses(image) };
   if (end === undefined) {
     const containerStatuses = [{ name: 'agent', state: { running: {} } }];
     return { phase: 'Running', startTime, conditions, containerStatuses };
@@ -248,6 +246,22 @@ function statusOf({ end, startTime, scheduledTime, isWithoutImage }: Pod): objec
   return {
     ...{ phase: end === '0' ? 'Succeeded' : 'Failed', startTime, conditions },
     containerStatuses: [{ name: 'agent', state: { terminated } }],
+  };
+}
+
+/** Statuses of the containers of a pod that has its node and does not run. A container waits with a reason of its own until all before it have ended. */
+function waitingStatuses({ of, name }: NonNullable<Pod['image']>): object {
+  const [reason, message] = {
+    [MISSING_IMAGE]: ['ImagePullBackOff', `Back-off pulling image "${name}":\nnot found`],
+    [FAILING_IMAGE]: ['CrashLoopBackOff', 'back-off 40s restarting failed container=fetch pod=workbench-x'],
+  }[name] ?? ['PodInitializing', undefined];
+  const waiting = { reason, ...(message === undefined ? {} : { message }) };
+  if (of === 'container') return { containerStatuses: [{ name: 'agent', state: { waiting } }] };
+  const isOver = name === WORKING_IMAGE;
+  const ended = { terminated: { exitCode: 0, reason: 'Completed' } };
+  return {
+    initContainerStatuses: [{ name: 'fetch', state: isOver ? ended : { waiting } }],
+    containerStatuses: [{ name: 'agent', state: { waiting: { reason: 'PodInitializing' } } }],
   };
 }
 
