@@ -1,5 +1,6 @@
 /** Hosts whose jobs, workload managers or configurations are not as they should be, while tasks wait for them. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { expect, it } from 'vitest';
 import {
   create,
@@ -320,4 +321,19 @@ it('an allocation that is queued tells why it waits now', async () => {
   expect(await message()).toBe('Priority');
   await pass(20_000);
   expect(await message()).toBe('Resources');
+});
+
+it('hosts that run are followed while very many others are handed in slowly', async () => {
+  await startWith({ limits: { allocations: 100, queued: 100, hostHoursPerDay: null } });
+  manager.beforeSubmit = () => pause(engine.runtime.timers, 5000);
+  for (let count = 0; count < 100; count++) await create();
+  await pass(10_000);
+  const name = only();
+  manager.run(name, HOUR_MS);
+  await pass(20_000);
+  expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'STARTED' });
+  expect(manager.submits).toBeLessThan(50);
+  await joinAs(name);
+  await pass(3 * MINUTE_MS);
+  expect(new Set(manager.live).size).toBe(100);
 });

@@ -64,6 +64,8 @@ const OVERDUE_MS = 5 * 60_000;
 const CANCEL_AGAIN_MS = 15_000;
 /** Jobs that are handed in, or canceled, at the same time. */
 const AT_A_TIME = 4;
+/** Time after which jobs that are still to be handed in, or canceled, have to wait until the others were asked about. */
+const TURN_MS = 10_000;
 /** Difference by which an end is the one that is known. */
 const SAME_END_MS = 5000;
 /** Time from the start of a term for which agents that had joined are expected to join again. */
@@ -409,9 +411,19 @@ export class RecipeDriver {
   async #submitWanted(): Promise<void> {
     if (!this.#answers.maySubmit) return;
     const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#doubtful.has(id));
-    for (let at = 0; at < wanted.length; at += AT_A_TIME) {
-      if (this.#loop.isStopped) return;
-      await Promise.all(wanted.slice(at, at + AT_A_TIME).map(({ id }) => this.#submit(id)));
+    await this.#inTurn(wanted, ({ id }) => this.#submit(id));
+  }
+
+  /** Acts on some at a time, until all had their turn, or it takes long: then the others have theirs in the next pass. */
+  async #inTurn(
+    allocations: readonly Allocation[],
+    act: (allocation: Allocation) => Promise<void>,
+  ): Promise<void> {
+    const { clock } = this.#options.runtime;
+    const untilMs = clock.monotonicMs() + TURN_MS;
+    for (let at = 0; at < allocations.length; at += AT_A_TIME) {
+      if (this.#loop.isStopped || clock.monotonicMs() >= untilMs) return;
+      await Promise.all(allocations.slice(at, at + AT_A_TIME).map(act));
     }
   }
 
@@ -444,10 +456,7 @@ export class RecipeDriver {
       const askedAtMs = this.#canceledAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
       return state === 'DRAINING' && nowMs - askedAtMs >= CANCEL_AGAIN_MS;
     });
-    for (let at = 0; at < due.length; at += AT_A_TIME) {
-      if (this.#loop.isStopped) return;
-      await Promise.all(due.slice(at, at + AT_A_TIME).map((allocation) => this.#cancel(allocation)));
-    }
+    await this.#inTurn(due, (allocation) => this.#cancel(allocation));
   }
 
   async #cancel({ id, cause, jobId }: Allocation): Promise<void> {

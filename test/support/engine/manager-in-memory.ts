@@ -20,6 +20,8 @@ export class ManagerInMemory implements WorkloadManager {
   isAway = false;
   /** Whether submits alone are not answered. */
   failsSubmits = false;
+  /** Called before a submit is answered. */
+  beforeSubmit: () => Promise<void> = async () => undefined;
   /** Number of submits that it was asked for. */
   submits = 0;
   /** Number of times that it was asked for jobs. */
@@ -36,6 +38,7 @@ export class ManagerInMemory implements WorkloadManager {
 
   async submit(launch: Launch): Promise<string> {
     this.submits++;
+    await this.beforeSubmit();
     this.#answer();
     if (this.failsSubmits) throw new WorkloadManagerError('UNAVAILABLE', 'it takes no job');
     if (this.refusal !== null) throw new WorkloadManagerError('REFUSED', this.refusal);
