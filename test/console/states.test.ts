@@ -73,7 +73,6 @@ const VIEWS: readonly View[] = [
     endpoint: () => `/api/x/tasks/${ended}/inputs/`,
     open: tab(/Inputs/),
     shown: text('writeFileSync'),
-    isWatched: true,
   },
   {
     title: 'the preview of an output',
@@ -128,7 +127,6 @@ const VIEWS: readonly View[] = [
     path: () => '/instances/sim-2',
     endpoint: () => '/api/x/tasks',
     shown: text('None yet'),
-    isWatched: true,
   },
   { title: 'the hosts', path: () => '/hosts', endpoint: () => '/api/x/hosts', shown: text('No recipes') },
   {

@@ -12,7 +12,7 @@ import { ConfirmDialog } from '../../design/confirm-dialog.js';
 import { Fact } from '../../design/fact.js';
 import { Refusal } from '../../design/refusal.js';
 import { SaveFault } from '../../design/save-fault.js';
-import { Empty, Failure, Loading } from '../../design/states.js';
+import { Empty, Failure, Loading, NoData } from '../../design/states.js';
 import { TaskLinks } from '../../design/task-links.js';
 import { Time } from '../../design/time.js';
 import { Icon } from '../../icons/icon.js';
@@ -223,14 +223,15 @@ function About({ instance, task }: AboutProps) {
 
 function LatestTasks({ id }: { readonly id: string }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [...INSTANCES_KEY, 'tasks', id],
     queryFn: ({ signal }) => hub.window({ instance: [id] }, { limit: LATEST_TASKS }, signal),
   });
+  const { data } = query;
   return (
     <section className="card facts" aria-labelledby="latest-title">
       <h2 id="latest-title">{words.lastTasks}</h2>
-      {!data && (error ? <Failure error={error} onAgain={() => void refetch()} /> : <Loading lines={3} />)}
+      <NoData query={query} lines={3} />
       {data?.tasks.length === 0 && <p className="faint">{words.noTasks}</p>}
       {data && data.tasks.length > 0 && (
         <>

@@ -7,7 +7,7 @@ import { hub } from '../../data/hub.js';
 import { taskKey } from '../../data/live-cache.js';
 import { SaveFault } from '../../design/save-fault.js';
 import { ShowMore, useShownPart } from '../../design/shown-part.js';
-import { Failure, Loading } from '../../design/states.js';
+import { NoData } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
@@ -109,13 +109,13 @@ function InputFile({ id, file: { kind, path, filename, size }, isOpenAtFirst }: 
 function Content({ id, path }: { readonly id: string; readonly path: string }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: taskKey(id, 'input', path),
     queryFn: async ({ signal }) => textBeginning(await hub.task(id).input(path, signal)),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
-  if (data === undefined) return <Loading lines={4} />;
+  const { data } = query;
+  if (data === undefined) return <NoData query={query} lines={4} />;
   if (data.text === undefined) return <p className="faint">{words.notText}</p>;
   return (
     <>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Failure, Loading } from '../../../design/states.js';
+import { NoData } from '../../../design/states.js';
 import { useWords } from '../../../words/dictionary.js';
 import type { PreviewedFile } from './previewed-file.js';
 import { de } from './words-de.js';
@@ -18,13 +18,13 @@ interface Shown {
 /** JSON, indented; as it is when it is none, such as with `NaN` in it. */
 export function JsonText({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['preview', file.key, 'json'],
     queryFn: async ({ signal }) => shownOf(await (await file.fetch(signal)).text()),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
-  if (data === undefined) return <Loading lines={4} />;
+  const { data } = query;
+  if (data === undefined) return <NoData query={query} lines={4} />;
   return (
     <>
       {data.fault !== undefined && (

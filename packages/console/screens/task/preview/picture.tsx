@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { Failure, Loading } from '../../../design/states.js';
+import { Loading, NoData } from '../../../design/states.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
 import { endingOf } from './kind.js';
@@ -19,14 +19,14 @@ const TYPES: Readonly<Record<string, string>> = {
 export function Picture({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const type = TYPES[endingOf(file.name)] ?? '';
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['preview', file.key, 'picture'],
     queryFn: async ({ signal }) => new Blob([await (await file.fetch(signal)).blob()], { type }),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const url = useImageUrl(data);
+  const url = useImageUrl(query.data);
   const [isBad, setBad] = useState(false);
-  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
+  if (query.data === undefined) return <NoData query={query} lines={4} />;
   if (isBad) {
     return (
       <p className="notice of-failed">

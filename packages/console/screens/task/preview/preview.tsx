@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ComponentType, lazy, Suspense, useEffect, useRef } from 'react';
 import { usePreferences } from '../../../base/preference-store.js';
-import { Failure, Loading } from '../../../design/states.js';
+import { Loading, NoData } from '../../../design/states.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
 import { sizeText } from '../../../words/formats.js';
@@ -87,13 +87,13 @@ function TooLarge({ file, kind }: TooLargeProps) {
 function PlainText({ file }: { readonly file: PreviewedFile }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['preview', file.key, 'text'],
     queryFn: async ({ signal }) => textBeginning(await file.fetch(signal)),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
-  if (data === undefined) return <Loading lines={4} />;
+  const { data } = query;
+  if (data === undefined) return <NoData query={query} lines={4} />;
   if (data.text === undefined) return <p className="faint">{words.notText}</p>;
   return (
     <>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../../../base/preference-store.js';
-import { Failure, Loading } from '../../../design/states.js';
+import { NoData } from '../../../design/states.js';
 import { Icon, type IconName } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
 import { numberText } from '../../../words/formats.js';
@@ -16,13 +16,13 @@ const NEARER = 0.8;
 
 /** A model in 3-D. */
 export function Solid({ file }: { readonly file: PreviewedFile }) {
-  const { data, error, refetch } = useQuery({
+  const query = useQuery({
     queryKey: ['preview', file.key, 'solid'],
     queryFn: async ({ signal }) => (await file.fetch(signal)).arrayBuffer(),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <Failure error={error} onAgain={() => void refetch()} />;
-  if (data === undefined) return <Loading lines={4} />;
+  const { data } = query;
+  if (data === undefined) return <NoData query={query} lines={4} />;
   return <Stage name={file.name} content={data} />;
 }
 
