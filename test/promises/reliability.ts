@@ -1119,7 +1119,7 @@ export const RELIABILITY: PagePromises = {
       heldBy: [test('test/chaos/faults.test.ts', 'every kind of fault that the page shows is drawn')],
     },
     { begins: '`npm run chaos -- --slurm --tasks', heldBy: PROMISES_NOTHING },
-    { begins: 'With `--seed 11`, on two cores', heldBy: PROMISES_NOTHING },
+    { begins: 'With `--tasks 2000 --ends 50', heldBy: PROMISES_NOTHING },
     {
       begins: 'Asked what is there is Slurm',
       heldBy: [
