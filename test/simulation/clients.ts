@@ -167,7 +167,10 @@ export class Clients {
     const world = this.#world;
     let answered = false;
     this.#hubs.request(
-      ({ tasks }) => tasks.cancel(id, force, ANYBODY),
+      ({ tasks }) => {
+        this.#invariants.mayBeCanceled(id, force);
+        return tasks.cancel(id, force, ANYBODY);
+      },
       () => {
         answered = true;
         world.tell('client', `is told that ${id} was canceled`);

@@ -31,6 +31,8 @@ export class Invariants {
   readonly #acknowledged = new Set<string>();
   /** Tasks that a client asked to remove. */
   readonly #removable = new Set<string>();
+  /** Tasks that a client asked to cancel, and those that it asked to cancel also while they run. */
+  readonly #cancelable = { waiting: new Set<string>(), running: new Set<string>() };
   /** The end that a client or an agent has learned, by task. */
   readonly #told = new Map<string, string>();
   /** Reports that counted and ended their task, by task. */
@@ -110,6 +112,11 @@ export class Invariants {
 
   mayBeRemoved(taskId: string): void {
     this.#removable.add(taskId);
+  }
+
+  mayBeCanceled(taskId: string, force: boolean): void {
+    this.#cancelable.waiting.add(taskId);
+    if (force) this.#cancelable.running.add(taskId);
   }
 
   /** A client has seen this end of the task. */
@@ -417,14 +424,17 @@ export class Invariants {
   #gone(task: TaskState): void {
     const { id, status, ended_at: endedAtMs } = task;
     if (ENDED.has(status) && endedAtMs !== null && endedAtMs < this.#sweptBeforeMs) this.#removable.add(id);
-    if (this.#removable.has(id) && (ENDED.has(status) || this.#hasBeenReported(task))) return;
+    if (this.#removable.has(id) && (ENDED.has(status) || this.#mayHaveEnded(task))) return;
     this.#violated('nothing is lost', `${id} was ${status} and is gone`);
   }
 
-  /** Whether the end of a running task has been reported: it may end and be removed at one moment, when several commits wait for the
-   *  same standby. */
-  #hasBeenReported({ id: taskId, status, attempt, instance_id: instanceId }: TaskState): boolean {
-    if (!this.#isOfCluster || status !== 'RUNNING' || instanceId === null) return false;
+  /** Whether a client asked to cancel the task, or its end has been reported: it may end and be removed at one moment, when several commits wait for
+   *  the same standby. */
+  #mayHaveEnded({ id: taskId, status, attempt, instance_id: instanceId }: TaskState): boolean {
+    if (!this.#isOfCluster) return false;
+    if (status === 'WAITING') return this.#cancelable.waiting.has(taskId);
+    if (status !== 'RUNNING' || instanceId === null) return false;
+    if (this.#cancelable.running.has(taskId)) return true;
     const outcomes = this.#agents().map((agent) => agent.reportedOutcome({ taskId, attempt, instanceId }));
     return outcomes.some((outcome) => outcome !== undefined && ENDING.has(outcome));
   }
