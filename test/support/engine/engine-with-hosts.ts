@@ -25,6 +25,14 @@ export async function startWith(
 
 export const pass = (timeMs = SOON_MS): Promise<void> => engine.runtime.advance(timeMs);
 
+/** Lets time pass until something is so; how often the engine acts in a time depends on the speed of the machine. */
+export async function passUntil(isSo: () => boolean | Promise<boolean>, withinMs: number): Promise<void> {
+  for (let passedMs = 0; passedMs < withinMs; passedMs += SOON_MS) {
+    if (await isSo()) return;
+    await pass();
+  }
+}
+
 /** The agent of an allocation joins, with one instance. */
 export const joinAs = (name: string, instance: object = {}): Promise<SocketlessAgent> =>
   join({ id: name, instances: [{ id: `${name}-sim`, ...instance }] });
