@@ -38,14 +38,15 @@ export async function runWorkload(
           options.say(`${name}: ${sample.name}: ${sample.value.toFixed(2)} ${sample.unit}`);
         measured.push(latest);
       }
-      const figures = figuresOf(measured.map(({ samples }) => samples));
+      const isKept = ({ name }: { readonly name: string }) => ready.isLeftOut?.(name) !== true;
+      const figures = figuresOf(measured.map(({ samples }) => samples.filter(isKept)));
       return {
         workload: name,
         what,
         runs,
         figures,
         targets: targets.map((target) => verdictOn(target, figures)),
-        processes: mediansOf(measured),
+        processes: mediansOf(measured).filter(isKept),
         skipped: ready.skipped?.() ?? [],
       };
     } finally {

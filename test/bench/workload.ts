@@ -57,6 +57,8 @@ export interface ReadyWorkload {
   measure(folder: string): Promise<Run>;
   /** Figures that could not be measured on this machine, with the reason. */
   skipped?(): string[];
+  /** Whether a figure or a process, by its name, is of a subject of which a run failed. */
+  isLeftOut?(name: string): boolean;
   /** Ends what `prepare` has started. */
   end?(): Promise<void>;
 }

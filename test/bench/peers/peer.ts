@@ -32,7 +32,7 @@ export interface PeerSetup {
 
 export function peerSubject(setup: PeerSetup): Subject {
   const { name, missing = () => undefined, mostTasks = Number.POSITIVE_INFINITY } = setup;
-  return { name, missing, mostTasks, start: (options) => startPeer(setup, options) };
+  return { name, isCompared: true, missing, mostTasks, start: (options) => startPeer(setup, options) };
 }
 
 async function startPeer(

@@ -23,6 +23,8 @@ export interface RunningSubject {
 
 export interface Subject {
   readonly name: string;
+  /** A peer or a limit: a run of it that fails does not end the workload. */
+  readonly isCompared?: boolean;
   /** Maximum of tasks, for subjects that would take minutes. */
   readonly mostTasks?: number;
   /** The missing requirement of this machine; undefined when nothing is missing. */

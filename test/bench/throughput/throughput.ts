@@ -39,19 +39,31 @@ export function throughputWorkload(setup: ThroughputSetup): Workload {
 function prepare(setup: ThroughputSetup, options: WorkloadOptions): ReadyWorkload {
   const { only } = options;
   const wanted = setup.subjects.filter(({ name }) => only === undefined || only.includes(name));
-  const skipped = wanted.flatMap((subject) => {
+  const skipped: string[] = [];
+  const skip = ({ name }: Subject, reason: string) => {
+    skipped.push(`${name}: ${reason}`);
+    options.say(`${setup.name}: NOT MEASURED: ${name}: ${reason}`);
+  };
+  for (const subject of wanted) {
     const missing = subject.missing();
-    return missing === undefined ? [] : [`${subject.name}: ${missing}`];
-  });
-  for (const line of skipped) options.say(`${setup.name}: NOT MEASURED: ${line}`);
-  const subjects = wanted.filter((subject) => subject.missing() === undefined);
+    if (missing !== undefined) skip(subject, missing);
+  }
+  const subjects = new Set(wanted.filter((subject) => subject.missing() === undefined));
+  const failed = new Set<Subject>();
   return {
     measure: async (run) => {
       const measured: Run[] = [];
       for (const subject of subjects) {
         options.say(`${setup.name}: measuring ${subject.name}`);
         const folder = join(run, subject.name.replaceAll(' ', '-'));
-        measured.push(await inFolder(folder, () => measure(folder, subject, setup, options)));
+        try {
+          measured.push(await inFolder(folder, () => measure(folder, subject, setup, options)));
+        } catch (error) {
+          if (subject.isCompared !== true) throw error;
+          skip(subject, `a run failed: ${(error as Error).message}`);
+          failed.add(subject);
+          subjects.delete(subject);
+        }
       }
       return {
         samples: measured.flatMap(({ samples }) => samples),
@@ -59,6 +71,7 @@ function prepare(setup: ThroughputSetup, options: WorkloadOptions): ReadyWorkloa
       };
     },
     skipped: () => skipped,
+    isLeftOut: (name) => [...failed].some((subject) => name.startsWith(`${subject.name}: `)),
   };
 }
 
