@@ -15,7 +15,7 @@ import { STORES, WORKLOADS } from './workloads.js';
 const HELP = `npm run bench -- [workload ...] [options]
 
 Workloads (all of them when none is named):
-${WORKLOADS.sqlite.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\n')}
+${WORKLOADS.sqlite.map(({ name, what }) => `  ${name.padEnd(9)}${what}`).join('\n')}
 
 Options:
   --store KIND  sqlite (default, unless a workload is for the other only), or postgres: ${WORKLOADS.postgres.map(({ name }) => name).join(', ')}
