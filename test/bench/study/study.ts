@@ -12,7 +12,7 @@ import { expectSame, INSTANCES, measureHub, QUICKSTART, ratesOf, type StudySubje
 import { runStudy, runStudyAgain, waitingStudy } from './points.js';
 
 const POINTS = 1000;
-const BEYOND_LIMIT_MS = 15;
+const BEYOND_LIMIT_MS = 6;
 
 /** Points on the hub of the quickstart. */
 const LARGE_STUDY_POINTS = 2000;
