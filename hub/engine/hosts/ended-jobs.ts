@@ -3,6 +3,7 @@
  * that nobody needs. The driver therefore asks about such a job for a while, and cancels it again.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { Allocation } from '../../core/hosts/allocation.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { ManagedJob } from '../../core/ports/workload-manager.js';
 
@@ -10,6 +11,8 @@ export interface EndedJobsOptions {
   /** Name of the recipe. */
   readonly recipe: string;
   readonly allocations: Pick<Allocations, 'latest'>;
+  /** Whether it was given up while its job went on, which was canceled for long and in vain. */
+  readonly isOverdue: (allocation: Allocation) => boolean;
   readonly clock: Clock;
 }
 
@@ -17,8 +20,10 @@ export interface EndedJobsOptions {
 export const ASK_ENDED_MS = 10_000;
 /** Time for which the workload manager has to answer without a break before a job is not asked about any more. */
 const ASKED_FOR_MS = 10 * 60_000;
-/** Time before the start of a term in which an allocation has to have ended to be asked about, and their greatest number. */
+/** Time since its end after which a job is asked about no more, whatever the workload manager answers. */
 const ENDED_WITHIN_MS = 86_400_000;
+/** Greatest number of jobs that are asked about, and of those of earlier terms among them. */
+const AT_MOST = 1000;
 const READ_AT_MOST = 200;
 const CANCEL_AGAIN_MS = 15_000;
 
@@ -26,6 +31,8 @@ export class EndedJobs {
   readonly #options: EndedJobsOptions;
   /** Times since which the workload manager has answered without a break, by name of the job. */
   readonly #answeredSinceMs = new Map<string, number>();
+  /** Times at which they were added, by name of the job, the earliest first. */
+  readonly #addedAtMs = new Map<string, number>();
   readonly #canceledAtMs = new Map<string, number>();
   #isRead = false;
   #askAtMs = Number.NEGATIVE_INFINITY;
@@ -37,6 +44,7 @@ export class EndedJobs {
   /** Forgets all jobs, at the start of a term. */
   reset(): void {
     this.#answeredSinceMs.clear();
+    this.#addedAtMs.clear();
     this.#canceledAtMs.clear();
     this.#isRead = false;
     this.#askAtMs = Number.NEGATIVE_INFINITY;
@@ -45,16 +53,23 @@ export class EndedJobs {
   /** Reads those of earlier terms, once in a term. Rejects as the store does. */
   async read(): Promise<void> {
     if (this.#isRead) return;
-    const { allocations, recipe, clock } = this.#options;
+    const { allocations, recipe, isOverdue, clock } = this.#options;
     const nowMs = clock.nowMs();
     const latest = await allocations.latest({ recipe, limit: READ_AT_MOST, nowMs });
-    for (const { id, endedAtMs } of latest)
-      if (endedAtMs !== null && endedAtMs >= nowMs - ENDED_WITHIN_MS) this.add(id);
+    for (const allocation of latest.toReversed()) {
+      const { id, endedAtMs } = allocation;
+      if (endedAtMs !== null && endedAtMs >= nowMs - ENDED_WITHIN_MS && !isOverdue(allocation)) this.add(id);
+    }
     this.#isRead = true;
   }
 
+  /** Adds a job, in place of the earliest one when there are very many. */
   add(name: string): void {
-    this.#answeredSinceMs.set(name, this.#options.clock.monotonicMs());
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#answeredSinceMs.set(name, nowMs);
+    this.#addedAtMs.set(name, nowMs);
+    const [earliest] = this.#addedAtMs.keys();
+    if (this.#addedAtMs.size > AT_MOST && earliest !== undefined) this.remove(earliest);
   }
 
   get isEmpty(): boolean {
@@ -68,7 +83,11 @@ export class EndedJobs {
 
   /** Takes note that the workload manager did not answer: it may have been killed. */
   unanswered(): void {
-    for (const name of this.#answeredSinceMs.keys()) this.add(name);
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const [name, addedAtMs] of this.#addedAtMs) {
+      if (nowMs - addedAtMs >= ENDED_WITHIN_MS) this.remove(name);
+      else this.#answeredSinceMs.set(name, nowMs);
+    }
   }
 
   /** Takes note of the answer about these names; gives the jobs to cancel again, with whether it is the first time. */
@@ -95,6 +114,7 @@ export class EndedJobs {
 
   remove(name: string): void {
     this.#answeredSinceMs.delete(name);
+    this.#addedAtMs.delete(name);
     this.#canceledAtMs.delete(name);
   }
 }

@@ -110,7 +110,9 @@ export class RecipeDriver {
     this.#options = options;
     const { recipe, allocations, metrics, runtime, log } = options;
     const { clock } = runtime;
-    this.#endedJobs = new EndedJobs({ recipe: recipe.name, allocations, clock });
+    const isOverdue = ({ jobId, message }: Allocation) =>
+      jobId !== null && message === overdueMessage(recipe.manager, jobId);
+    this.#endedJobs = new EndedJobs({ recipe: recipe.name, allocations, isOverdue, clock });
     this.#loop = new Loop({
       timers: runtime.timers,
       pass: () => this.#pass(),
