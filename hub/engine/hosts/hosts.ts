@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Allocation, AllocationChange } from '../../core/hosts/allocation.js';
 import type { Allocations } from '../../core/ports/allocations.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { AllocationBook } from './allocation-book.js';
@@ -35,6 +36,8 @@ const REMOVED_AT_A_TIME = 1000;
 const REMOVE_EVERY_MS = 3_600_000;
 /** Time after its end at which an allocation of a former recipe is over. */
 const FORMER_FOR_MS = 60_000;
+/** Time for which the agent of an allocation of a former recipe whose end is not known has to be silent before it is over. */
+const FORMER_SILENT_FOR_MS = 3_600_000;
 /** Time for which a stop waits for commands. */
 const STOP_LIMIT_MS = 1000;
 
@@ -44,6 +47,8 @@ export class Hosts {
   #hasRole = false;
   /** Time of the latest removal of old allocations. */
   #removedAtMs = Number.NEGATIVE_INFINITY;
+  /** Times since which agents of allocations of former recipes whose ends are not known are silent. */
+  readonly #silentSinceMs = new Map<string, number>();
 
   constructor(options: HostsOptions) {
     this.#options = options;
@@ -78,6 +83,7 @@ export class Hosts {
   start(): void {
     const { drivers, planner, joined, book } = this.#options;
     planner.reset();
+    this.#silentSinceMs.clear();
     for (const driver of drivers.values()) driver.start();
     this.#hasRole = true;
     if (drivers.size > 0 || joined.hasHubs || book.all.length > 0) this.#startLoop();
@@ -137,15 +143,37 @@ export class Hosts {
 
   /** Ends the allocations of recipes that are not configured any more, when their time is over and their agents are silent. */
   async #endFormer(): Promise<void> {
-    const { book, drivers, ended, isConnected, runtime } = this.#options;
-    const nowMs = runtime.clock.nowMs();
-    for (const { id, recipe, endsAtMs } of book.all) {
-      if (drivers.has(recipe) || endsAtMs === null || nowMs < endsAtMs + FORMER_FOR_MS || isConnected(id))
-        continue;
-      const message = 'its time is over; its recipe is not configured any more';
-      const over = await book.move(id, 'end', { cause: 'TIME', message, endedAtMs: endsAtMs });
+    const { book, drivers, ended } = this.#options;
+    for (const allocation of book.all) {
+      if (drivers.has(allocation.recipe)) continue;
+      const change = this.#endOfFormer(allocation);
+      const over = change && (await book.move(allocation.id, 'end', change));
       if (over) await ended.add(over);
     }
+  }
+
+  /** The end of an allocation of a former recipe; undefined while it may have a host. One whose end is not known has none when it is silent for long. */
+  #endOfFormer({ id, endsAtMs }: Allocation): AllocationChange | undefined {
+    const { isConnected, runtime } = this.#options;
+    const nowMs = runtime.clock.nowMs();
+    if (isConnected(id)) {
+      this.#silentSinceMs.delete(id);
+      return undefined;
+    }
+    const why = 'its recipe is not configured any more';
+    if (endsAtMs !== null) {
+      if (nowMs < endsAtMs + FORMER_FOR_MS) return undefined;
+      return { cause: 'TIME', message: `its time is over; ${why}`, endedAtMs: endsAtMs };
+    }
+    if (!this.#isSilentForLong(id)) return undefined;
+    return { cause: 'GONE', message: `no agent of it came for an hour; ${why}`, endedAtMs: nowMs };
+  }
+
+  #isSilentForLong(id: string): boolean {
+    const nowMs = this.#options.runtime.clock.monotonicMs();
+    const sinceMs = this.#silentSinceMs.get(id) ?? nowMs;
+    this.#silentSinceMs.set(id, sinceMs);
+    return nowMs - sinceMs >= FORMER_SILENT_FOR_MS;
   }
 
   async #pass(): Promise<number> {
