@@ -342,6 +342,7 @@ export class HostPlanner {
   async #lookAfterOpen(notes: Notes): Promise<void> {
     const { book, recipes } = this.#options;
     this.#followDrains(notes);
+    for (const id of this.#uselessSinceMs.keys()) if (!book.get(id)) this.#uselessSinceMs.delete(id);
     for (const allocation of book.all) {
       const recipe = recipes.find(({ name }) => name === allocation.recipe);
       if (!recipe) continue;
@@ -403,7 +404,13 @@ export class HostPlanner {
       await book.move(id, 'join', { joinedAtMs: nowMs, startedAtMs: startedAtMs ?? nowMs, message: null });
       return;
     }
-    if (startedAtMs === null || nowMs - startedAtMs <= recipe.joinWithinMs) return;
+    if (startedAtMs === null) {
+      this.#uselessSinceMs.delete(id);
+      return;
+    }
+    // A hub that was away meanwhile has not seen whether its agent joined.
+    const uselessMs = this.#uselessForMs(id);
+    if (nowMs - startedAtMs <= recipe.joinWithinMs || uselessMs < recipe.joinWithinMs) return;
     const seconds = Math.round(recipe.joinWithinMs / 1000);
     const missing = instances.isReady(id)
       ? `no instance of its agent came up within ${seconds} s`
