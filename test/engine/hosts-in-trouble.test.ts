@@ -205,6 +205,73 @@ it('the ends of hosts are kept, and their rows closed, when all recipes are remo
   expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED', cause: 'TIME' });
 });
 
+it('an allocation that never ran is over when its recipe is removed and no agent comes for an hour', async () => {
+  const known = new ManagerInMemory();
+  const setup: { hosts: ReturnType<typeof recipeWith>[] } = { hosts: [recipeWith(known)] };
+  await startAnew(setup);
+  known.clock = engine.runtime.clock;
+  await pass(MINUTE_MS);
+  await create();
+  await pass();
+  const name = known.live[0] as string;
+  setup.hosts = [];
+  await restart();
+  await pass(50 * MINUTE_MS);
+  const late = await joinAs(name);
+  await pass(HOUR_MS);
+  expect(await engine.store.allocations.open()).toHaveLength(1);
+  await late.disconnect();
+  await pass(55 * MINUTE_MS);
+  expect(await engine.store.allocations.open()).toHaveLength(1);
+  await pass(10 * MINUTE_MS);
+  expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED', cause: 'GONE' });
+});
+
+it('a job is handed in once, although the store does not take that it was', async () => {
+  await startWith();
+  const { allocations } = engine.store;
+  const change = allocations.change.bind(allocations);
+  let isFull = true;
+  allocations.change = (...given) =>
+    isFull ? Promise.reject(new Error('database or disk is full')) : change(...given);
+  await create();
+  await pass(2 * MINUTE_MS);
+  expect(manager.submits).toBe(1);
+  isFull = false;
+  await pass();
+  expect((await engine.store.allocations.open()).map(({ state }) => state)).toEqual(['QUEUED']);
+  expect(manager.submits).toBe(1);
+});
+
+it('jobs that are handed in together are handed in once each, although the store does not take one of them', async () => {
+  await startWith();
+  manager.beforeSubmit = () => pause(engine.runtime.timers, manager.submits * 1000);
+  const { allocations } = engine.store;
+  const change = allocations.change.bind(allocations);
+  let failures = 1;
+  allocations.change = (...given) =>
+    failures-- > 0 ? Promise.reject(new Error('a write has failed')) : change(...given);
+  for (let count = 0; count < 4; count++) await create();
+  await pass(2 * MINUTE_MS);
+  expect(failures).toBeLessThan(0);
+  expect(manager.submits).toBe(manager.live.length);
+  expect(new Set(manager.live).size).toBe(manager.live.length);
+});
+
+it('a host whose agent could not join, since the hub was away, has its whole time again', async () => {
+  await startWith({ joinWithinMs: 5 * MINUTE_MS });
+  await create();
+  await pass();
+  const name = only();
+  manager.run(name, 2 * HOUR_MS);
+  await pass(MINUTE_MS);
+  engine.runtime.setClock(HOUR_MS);
+  await pass(MINUTE_MS);
+  expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'STARTED' });
+  await pass(4 * MINUTE_MS);
+  expect(await engine.store.allocations.find(name)).toMatchObject({ cause: 'NOT_JOINED' });
+});
+
 /** Two recipes, of which the second brings hosts with labels of belts as well. */
 async function startWithTwo(managerKey: string) {
   const [first, second] = [new ManagerInMemory(), new ManagerInMemory()];

@@ -186,7 +186,7 @@ export class RecipeDriver {
   /** Asks for the jobs, and takes note of what has changed. Resolves with false when the workload manager was asked and did not answer. */
   async #follow(): Promise<boolean> {
     const { manager } = this.#options;
-    const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#doubtful.has(id));
+    const asked = this.#mine.filter(({ id, state }) => state !== 'WANTED' || this.#mayBeHandedIn(id));
     const ended = this.#endedJobs.due;
     if (asked.length === 0 && ended.length === 0) return true;
     // The remaining time counts from the request: a slow answer must not make an end later than it is.
@@ -354,6 +354,7 @@ export class RecipeDriver {
     if (state === 'WANTED') {
       // It was not handed in: that is done now.
       this.#doubtful.delete(id);
+      this.#handedIn.delete(id);
       this.#unknownSinceMs.delete(id);
       return;
     }
@@ -410,13 +411,19 @@ export class RecipeDriver {
     this.#putBack.delete(id);
   }
 
+  /** Whether the workload manager may have a job of it: it may not be handed in again. In this term, the store may not have taken that it was. */
+  #mayBeHandedIn(id: string): boolean {
+    return this.#doubtful.has(id) || this.#handedIn.has(id);
+  }
+
   async #submitWanted(): Promise<void> {
     if (!this.#answers.maySubmit) return;
-    const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#doubtful.has(id));
+    const wanted = this.#mine.filter(({ id, state }) => state === 'WANTED' && !this.#mayBeHandedIn(id));
     await this.#inTurn(wanted, ({ id }) => this.#submit(id));
   }
 
-  /** Acts on some at a time, until all had their turn, or it takes long: then the others have theirs in the next pass. */
+  /** Acts on some at a time, until all had their turn, or it takes long: then the others have theirs in the next pass. Rejects when one action does,
+   *  after those that were begun with it. */
   async #inTurn(
     allocations: readonly Allocation[],
     act: (allocation: Allocation) => Promise<void>,
@@ -425,7 +432,9 @@ export class RecipeDriver {
     const untilMs = clock.monotonicMs() + TURN_MS;
     for (let at = 0; at < allocations.length; at += AT_A_TIME) {
       if (this.#loop.isStopped || clock.monotonicMs() >= untilMs) return;
-      await Promise.all(allocations.slice(at, at + AT_A_TIME).map(act));
+      const settled = await Promise.allSettled(allocations.slice(at, at + AT_A_TIME).map(act));
+      const failed = settled.find((each) => each.status === 'rejected');
+      if (failed) throw failed.reason;
     }
   }
 
