@@ -36,6 +36,9 @@ async function layOutBundle({ pointLimitMs, ...job }: BundleOfTest): Promise<Job
     variables: { x: String(number) },
     environment: { x: String(number) },
   }));
+  // Points have no folders of their own.
+  const { WORKBENCH_VARIABLES: _, WORKBENCH_OUTPUT_STORAGE: __, ...environment } = folder.params.environment;
+  folder.params.environment = environment;
   if (pointLimitMs !== undefined) folder.params.pointLimitMs = pointLimitMs;
   return folder;
 }
@@ -87,6 +90,24 @@ describe.each(['realm', 'none'] as const)('workbench-mujoco with isolation %s', 
       times.slice(1, -1).filter((_, index) => index % 2 === 1),
     );
     expect(mujoco.printed()).toContain('5 shared 5 staged 5');
+  });
+
+  it.each([
+    ['imports a module', "import path from 'node:path'; writeFile('x.txt', path.basename(String(x)));"],
+    ['requires a staged module', "writeFile('x.txt', String(require('./helper.cjs')));"],
+  ])('leaves all points to tasks of their own when a script %s, which is loaded once', async (_, script) => {
+    const files = { 'helper.cjs': 'module.exports = Number(process.env.x);' };
+    expect(await resultsIn(await run({ files, scripts: [script] }))).toEqual([]);
+  });
+
+  it('gives a bundle no paths of the job before it', async () => {
+    const before = await layOutJob({ scripts: ["println('before ' + process.env.WORKBENCH_VARIABLES)"] });
+    onTestFinished(() => before.remove());
+    expect(await mujoco.host.executeBatchJob(before.params)).toMatchObject({ status: 'OK' });
+    expect(mujoco.printed()).toMatch(/before \/.*\.json/);
+    const folder = await run({ scripts: ["writeFile('x.txt', String(process.env.WORKBENCH_VARIABLES))"] });
+    const texts = (await resultsIn(folder)).map(({ outputs }) => outputs[0]);
+    expect(texts).toEqual(NUMBERS.map(() => ({ path: 'x.txt', text: 'undefined' })));
   });
 
   it('goes on after a point of which a script fails', async () => {

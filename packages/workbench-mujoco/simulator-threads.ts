@@ -85,7 +85,8 @@ export class SimulatorThreads {
     const staged = stagedFiles(job.workingDirectory);
     const tellsEachPoint = job.pointLimitMs !== undefined;
     let startedProcesses = isolation !== 'realm';
-    let isLast = isolation === 'thread';
+    // Modules are loaded once in a directory: the points after the first would get what it has made of them.
+    let isLast = isolation === 'thread' || sources.some(needsNode);
     while (!isLast && bundle.left.length > 0) {
       const message = { job: { ...job, points: bundle.left }, sources, isolation, staged, tellsEachPoint };
       const result = await this.#runIn(message, context, (thread) =>

@@ -25,6 +25,9 @@ export async function openThreadRealm(simulator: WasmModule, send: Send): Promis
   return {
     mujoco,
     begin({ environment, workingDirectory }) {
+      // The paths of a job are of no other.
+      for (const name of Object.keys(process.env))
+        if (name.startsWith('WORKBENCH_')) delete process.env[name];
       Object.assign(process.env, environment);
       if (isPrepared) return virtual.chdir(simulatorPath(workingDirectory));
       isPrepared = true;
