@@ -8,7 +8,11 @@ import {
   differenceOfAll,
   type WantedVariables,
 } from '../../core/studies/reuse/compared-variables.js';
-import { type EarlierResult, EarlierResults } from '../../core/studies/reuse/earlier-results.js';
+import {
+  type BundledResult,
+  type EarlierResult,
+  EarlierResults,
+} from '../../core/studies/reuse/earlier-results.js';
 import {
   firstDifference,
   type InputDifference,
@@ -58,6 +62,7 @@ class Reading {
   readonly #inputs: JobInputs;
   readonly #variables: WantedVariables;
   readonly #results: EarlierResult[] = [];
+  readonly #bundled: BundledResult[] = [];
   #pointsLeft = MAX_POINTS;
   /** Tasks of points that were looked at. */
   readonly #seen = new Set<string>();
@@ -76,7 +81,8 @@ class Reading {
     const missOfAll = nearest
       ? `${nearest.what} in the nearest earlier job, ${nearest.of}`
       : 'there is no earlier result with any of its files';
-    return new EarlierResults({ names: this.#variables.names, results: this.#results, missOfAll });
+    const { names } = this.#variables;
+    return new EarlierResults({ names, results: this.#results, bundled: this.#bundled, missOfAll });
   }
 
   async readStudies(files: readonly FileRef[]): Promise<void> {
@@ -122,16 +128,19 @@ class Reading {
     if (point.end?.outcome === 'RULE_FAILED' && point.end.source !== null) return;
     const taskId = point.end?.source ?? taskIdOf(other, point);
     this.#seen.add(taskId);
-    // Its task has the results of others as well.
-    if (point.bundle !== null) return;
     if (point.end?.outcome !== 'FINISHED' && point.end?.outcome !== 'REUSED') return;
     const variables = new Map(fixed);
     for (const [index, { name }] of other.definition.variables.entries())
       variables.set(name, String(point.variables[index]));
     const compared = comparedVariables(this.#variables, variables);
-    if ('texts' in compared)
-      this.#results.push({ taskId, variables: compared.texts, values: valuesOf(point) });
-    else this.#noteVariable(compared.what, `study ${JSON.stringify(other.name)}`);
+    if (!('texts' in compared)) {
+      this.#noteVariable(compared.what, `study ${JSON.stringify(other.name)}`);
+      return;
+    }
+    const result = { taskId, variables: compared.texts };
+    // Its task has the results of others as well.
+    if (point.bundle !== null) this.#bundled.push(result);
+    else this.#results.push({ ...result, values: valuesOf(point) });
   }
 
   async readTasks(files: readonly FileRef[]): Promise<void> {

@@ -7,7 +7,7 @@ const result = (taskId: string, ...variables: readonly string[]): EarlierResult 
   values: [],
 });
 const resultsOf = (...results: readonly EarlierResult[]) =>
-  new EarlierResults({ names: ['load', 'steel', 'speed'], results, missOfAll: 'there is none' });
+  new EarlierResults({ names: ['load', 'steel', 'speed'], results, bundled: [], missOfAll: 'there is none' });
 const tasks = (found: ReturnType<EarlierResults['find']>) =>
   'results' in found ? found.results.map(({ taskId }) => taskId) : found.miss;
 
@@ -43,6 +43,23 @@ describe('earlier results', () => {
       else expect(found).toMatch(miss);
     },
   );
+
+  it('are not those of bundles, which is told where there is no other', () => {
+    const earlier = new EarlierResults({
+      names: ['load'],
+      results: [result('a', '1')],
+      bundled: [
+        { taskId: 'b', variables: ['1'] },
+        { taskId: 'c', variables: ['2'] },
+      ],
+      missOfAll: 'there is none',
+    });
+    expect(tasks(earlier.find(['1']))).toEqual(['a']);
+    expect(tasks(earlier.find(['2']))).toBe(
+      'the equal earlier result is that of a bundle, which is not reused: task c',
+    );
+    expect(tasks(earlier.find(['3']))).toMatch(/^load is 3 instead of 1 /);
+  });
 
   it('are not mixed up by texts with any characters', () => {
     const odd = ['a\0', '\0\0', '\0\u0001'] as const;

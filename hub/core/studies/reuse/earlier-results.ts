@@ -11,6 +11,9 @@ export interface EarlierResult {
   readonly values: readonly (ReadValue | undefined)[];
 }
 
+/** Result of a point in a bundle, whose outputs are not those of a task of its own. */
+export type BundledResult = Omit<EarlierResult, 'values'>;
+
 export type FoundResults =
   /** Those to be preferred first. */
   { readonly results: readonly EarlierResult[] } | { readonly miss: string };
@@ -25,6 +28,8 @@ export interface EarlierResultsOptions {
   readonly names: readonly string[];
   /** Those to be preferred first. */
   readonly results: readonly EarlierResult[];
+  /** Results that are not reused. */
+  readonly bundled: readonly BundledResult[];
   /** Reason of a miss while there is no result. */
   readonly missOfAll: string;
 }
@@ -33,11 +38,14 @@ export class EarlierResults {
   readonly #names: readonly string[];
   /** In the order of their keys, so that neighbors have the most leading values in common. */
   readonly #entries: Entry[];
+  /** Tasks of bundles by the key of a point. */
+  readonly #bundles: ReadonlyMap<string, string>;
   readonly #missOfAll: string;
 
-  constructor({ names, results, missOfAll }: EarlierResultsOptions) {
+  constructor({ names, results, bundled, missOfAll }: EarlierResultsOptions) {
     this.#names = names;
     this.#missOfAll = missOfAll;
+    this.#bundles = new Map(bundled.map(({ taskId, variables }) => [keyOf(variables), taskId]));
     const byKey = new Map<string, EarlierResult[]>();
     for (const result of results) {
       const key = keyOf(result.variables);
@@ -59,12 +67,15 @@ export class EarlierResults {
     else if (!hasTask(entry.results, result)) entry.results.unshift(result);
   }
 
-  /** Results with these values, or the first input that differs from the nearest result. */
+  /** Results with these values; or why there are none: they are of a bundle, or the first input that differs from the nearest result. */
   find(variables: readonly string[]): FoundResults {
     const key = keyOf(variables);
     const at = this.#placeOf(key);
     const entry = this.#entries[at];
     if (entry?.key === key) return { results: entry.results };
+    const bundle = this.#bundles.get(key);
+    if (bundle !== undefined)
+      return { miss: `the equal earlier result is that of a bundle, which is not reused: task ${bundle}` };
     const neighbors = [this.#entries[at], this.#entries[at - 1]].flatMap((each) => each?.results[0] ?? []);
     const [nearest] = neighbors
       .map((result) => ({ result, place: firstDifferent(variables, result.variables) }))
