@@ -224,6 +224,32 @@ describe.runIf(hasBrowser)('studies', () => {
     await expectAccessible(page);
   });
 
+  it('offer to run the jobs of points again, but not those of bundles', async () => {
+    const ran = { single: '', bundle: '' };
+    const agent: FakeAgent = await FakeAgent.join(hub, {
+      id: `host-${randomUUID()}`,
+      nodeId: randomUUID(),
+      instances: [{ id: `fake-${randomUUID()}`, runs: { points: true } }],
+      onHeard(message) {
+        if (message.type === 'cancel') this.report(message.ref, 'CANCELED');
+        if (message.type !== 'assign' || message.job.type !== 'EXECUTE_BATCH_JOB') return;
+        const { ref, job } = message;
+        ran[job.points ? 'bundle' : 'single'] = ref.taskId;
+        if (!job.points) this.report(ref, 'OK');
+      },
+    });
+    onTestFinished(async () => agent.leave((await apiOf('anna')).token));
+    const speeds = Array.from({ length: 200 }, (_, index) => index + 1);
+    await createStudy('small', speeds, { bundle: true, values: [] });
+    await expect.poll(() => ran.bundle).not.toBe('');
+    const page = await visitAs('ulla', `/tasks/${ran.single}`);
+    for (const name of ['Run again', 'New study']) await page.getByRole('link', { name }).waitFor();
+    await page.goto(`${hub.address}/tasks/${ran.bundle}`);
+    await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
+    for (const name of ['Run again', 'New study'])
+      expect(await page.getByRole('link', { name }).count()).toBe(0);
+  });
+
   it('group failures by their reason, which leads to its points', async () => {
     await agentThatRuns();
     const id = await createStudy('shaft', [700, 500, 700], { success: [{ value: 'stress', upper: 1000 }] });

@@ -20,14 +20,18 @@ export function TaskActions({ task }: { readonly task: TaskDetails }) {
   const isUser = useRole('USER');
   const isAdmin = useRole('ADMIN');
   if (!isUser) return null;
+  // Its job is that of several points; the study tries them again.
+  const isBundle = task.points !== undefined;
   const isOwn = isAdmin || task.creator === person?.username;
   return (
     <div className="view-actions">
-      <Link href={`/new?from=${task.id}`} className="button">
-        <Icon name="rotate-ccw" />
-        {words.runAgain}
-      </Link>
-      {task.type === 'EXECUTE_BATCH_JOB' && (
+      {!isBundle && (
+        <Link href={`/new?from=${task.id}`} className="button">
+          <Icon name="rotate-ccw" />
+          {words.runAgain}
+        </Link>
+      )}
+      {task.type === 'EXECUTE_BATCH_JOB' && !isBundle && (
         <Link href={`/studies/new?from=${task.id}`} className="button">
           <Icon name="flask-conical" />
           {words.newStudy}
