@@ -12,6 +12,13 @@ export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
     manager: (manager) => ({ ...manager, jobs: (names) => manager.jobs(names).catch(() => []) }),
   },
   {
+    name: 'a job whose submit is not answered is handed in again at once',
+    manager: (manager) => ({
+      ...manager,
+      submit: (launch) => manager.submit(launch).catch(() => manager.submit(launch)),
+    }),
+  },
+  {
     name: 'a cancel that is not answered counts as done',
     fromSeed: 80,
     manager: (manager, world) => ({

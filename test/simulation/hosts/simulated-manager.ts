@@ -224,6 +224,8 @@ export class SimulatedManager {
     const world = this.#world;
     if (this.refuses) throw new WorkloadManagerError('REFUSED', 'the account has no hours left');
     this.#settings.onSubmit(name);
+    if (this.wanted.includes(name))
+      world.violated('no host too many', `${name} is handed in again, though it waits or runs`);
     const job: Job = {
       ...{ name, id: this.#nextId++, submittedAtMs: world.nowMs, state: 'QUEUED', reason: 'Resources' },
       ...{ startedAtMs: 0, endsAtMs: 0, waitsUntilMs: 0, agent: undefined, hasAgent: false, starts: 0 },
