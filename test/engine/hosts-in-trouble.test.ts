@@ -272,6 +272,37 @@ it('a host whose agent could not join, since the hub was away, has its whole tim
   expect(await engine.store.allocations.find(name)).toMatchObject({ cause: 'NOT_JOINED' });
 });
 
+it('hosts whose agents do not join are given back together, though their output is slow to read', async () => {
+  await startWith();
+  manager.beforeOutput = () => pause(engine.runtime.timers, 20_000);
+  for (let count = 0; count < 8; count++) await create();
+  await passUntil(() => manager.live.length === 8, MINUTE_MS);
+  const names = manager.live;
+  for (const name of names) manager.run(name, HOUR_MS);
+  await pass(2 * MINUTE_MS);
+  await passUntil(() => manager.canceled.length === 8, MINUTE_MS);
+  expect([...manager.canceled].sort()).toEqual([...names].sort());
+});
+
+it('a host that starts is followed while the output of others that have ended is slow to read', async () => {
+  await startWith();
+  manager.beforeOutput = () => pause(engine.runtime.timers, 20_000);
+  for (let count = 0; count < 8; count++) await create();
+  await passUntil(() => manager.live.length === 8, MINUTE_MS);
+  await pass();
+  const [last, ...others] = manager.live.toReversed() as [string, ...string[]];
+  for (const name of others) manager.end(name, 'FAILED');
+  manager.run(last, HOUR_MS);
+  await pass(10_000);
+  expect(await engine.store.allocations.find(last)).toMatchObject({ state: 'STARTED' });
+  const ended = async () =>
+    (await Promise.all(others.map((name) => engine.store.allocations.find(name)))).every(
+      (each) => each?.state === 'ENDED',
+    );
+  await passUntil(ended, 2 * MINUTE_MS);
+  expect(await ended()).toBe(true);
+});
+
 /** Two recipes, of which the second brings hosts with labels of belts as well. */
 async function startWithTwo(managerKey: string) {
   const [first, second] = [new ManagerInMemory(), new ManagerInMemory()];

@@ -342,7 +342,8 @@ export class HostPlanner {
   async #lookAfterOpen(notes: Notes): Promise<void> {
     const { book, recipes } = this.#options;
     this.#followDrains(notes);
-    for (const id of this.#uselessSinceMs.keys()) if (!book.get(id)) this.#uselessSinceMs.delete(id);
+    this.#forgetUseless();
+    const late: { readonly allocation: Allocation; readonly recipe: HostRecipe }[] = [];
     for (const allocation of book.all) {
       const recipe = recipes.find(({ name }) => name === allocation.recipe);
       if (!recipe) continue;
@@ -355,8 +356,10 @@ export class HostPlanner {
           message: `given back by ${drainedBy ?? 'an administrator'}`,
         });
       else if (state === 'JOINED') await this.#lookAfterJoined(allocation, recipe);
-      else await this.#lookAfterStarting(allocation, recipe);
+      else if (await this.#isLate(allocation, recipe)) late.push({ allocation, recipe });
     }
+    // All at once: the output of each is read, which takes long when its disk hangs.
+    await Promise.all(late.map((each) => this.#giveUpLate(each.allocation, each.recipe)));
   }
 
   /** Notes which allocations administrators ask back. */
@@ -391,9 +394,9 @@ export class HostPlanner {
     );
   }
 
-  /** Takes note that the agent of an allocation has joined and has an instance that is up, or does not within its time. */
-  async #lookAfterStarting(allocation: Allocation, recipe: HostRecipe): Promise<void> {
-    const { book, instances, clock, drivers } = this.#options;
+  /** Takes note that the agent of an allocation has joined and has an instance that is up; tells whether it has not within its time. */
+  async #isLate(allocation: Allocation, recipe: HostRecipe): Promise<boolean> {
+    const { book, instances, clock } = this.#options;
     const { id, startedAtMs } = allocation;
     const nowMs = clock.nowMs();
     const views = instances.findAgent(id)?.instances ?? [];
@@ -402,15 +405,20 @@ export class HostPlanner {
       // A job that was handed in with an earlier configuration says nothing about the present one.
       if (areOfRecipe(joined, recipe)) this.#joinedInstances.set(recipe.name, joined);
       await book.move(id, 'join', { joinedAtMs: nowMs, startedAtMs: startedAtMs ?? nowMs, message: null });
-      return;
+      return false;
     }
     if (startedAtMs === null) {
       this.#uselessSinceMs.delete(id);
-      return;
+      return false;
     }
     // A hub that was away meanwhile has not seen whether its agent joined.
     const uselessMs = this.#uselessForMs(id);
-    if (nowMs - startedAtMs <= recipe.joinWithinMs || uselessMs < recipe.joinWithinMs) return;
+    return nowMs - startedAtMs > recipe.joinWithinMs && uselessMs >= recipe.joinWithinMs;
+  }
+
+  async #giveUpLate(allocation: Allocation, recipe: HostRecipe): Promise<void> {
+    const { instances, drivers } = this.#options;
+    const { id } = allocation;
     const seconds = Math.round(recipe.joinWithinMs / 1000);
     const missing = instances.isReady(id)
       ? `no instance of its agent came up within ${seconds} s`
@@ -450,6 +458,11 @@ export class HostPlanner {
     const sinceMs = this.#uselessSinceMs.get(id) ?? clock.monotonicMs();
     this.#uselessSinceMs.set(id, sinceMs);
     return clock.monotonicMs() - sinceMs;
+  }
+
+  #forgetUseless(): void {
+    for (const id of this.#uselessSinceMs.keys())
+      if (!this.#options.book.get(id)) this.#uselessSinceMs.delete(id);
   }
 
   /** Time for which all instances of an agent have been idle; 0 while one is not. */

@@ -62,9 +62,9 @@ const OTHER_REASON_FOR_MS = 30_000;
 const OVERDUE_MS = 5 * 60_000;
 /** Time after which an end is asked for again. */
 const CANCEL_AGAIN_MS = 15_000;
-/** Jobs that are handed in, or canceled, at the same time. */
+/** Jobs that are handed in, canceled, or over, and are acted on at the same time. */
 const AT_A_TIME = 4;
-/** Time after which jobs that are still to be handed in, or canceled, have to wait until the others were asked about. */
+/** Time after which the others of them have to wait for the next pass. */
 const TURN_MS = 10_000;
 /** Difference by which an end is the one that is known. */
 const SAME_END_MS = 5000;
@@ -197,14 +197,15 @@ export class RecipeDriver {
       this.#endedJobs.unanswered();
       return false;
     }
-    for (const { id } of asked) {
+    const jobsOf = (id: string) => jobs.filter(({ name }) => name === id);
+    const isLive = ({ id }: Allocation) => jobs.some(({ name, state }) => name === id && state !== 'ENDED');
+    for (const allocation of asked.filter(isLive)) {
       if (this.#loop.isStopped) break;
-      await this.#note(
-        id,
-        jobs.filter(({ name }) => name === id),
-        asking,
-      );
+      await this.#note(allocation.id, jobsOf(allocation.id), asking);
     }
+    // The output of each is read, and its files are removed, which takes long when their disk hangs.
+    const others = asked.filter((allocation) => !isLive(allocation));
+    await this.#inTurn(others, ({ id }) => this.#note(id, jobsOf(id), asking));
     for (const { job, isFirst } of this.#endedJobs.answered(ended, jobs)) {
       if (this.#loop.isStopped) break;
       await this.#cancelAgain(job, isFirst);

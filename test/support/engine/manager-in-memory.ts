@@ -22,6 +22,8 @@ export class ManagerInMemory implements WorkloadManager {
   failsSubmits = false;
   /** Called before a submit is answered. */
   beforeSubmit: () => Promise<void> = async () => undefined;
+  /** Called before the output of a job is given. */
+  beforeOutput: () => Promise<void> = async () => undefined;
   /** Number of submits that it was asked for. */
   submits = 0;
   /** Number of times that it was asked for jobs. */
@@ -64,6 +66,7 @@ export class ManagerInMemory implements WorkloadManager {
   }
 
   async output(): Promise<string> {
+    await this.beforeOutput();
     return this.printed;
   }
 
