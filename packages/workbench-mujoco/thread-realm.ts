@@ -21,13 +21,14 @@ export async function openThreadRealm(simulator: WasmModule, send: Send): Promis
   const files = new OpenHostFiles();
   const virtual = mujoco.FS as unknown as VirtualFileSystem;
   let isPrepared = false;
+  /** Variables of the environment with paths of the latest job, which are of no other. */
+  let paths: readonly string[] = [];
 
   return {
     mujoco,
     begin({ environment, workingDirectory }) {
-      // The paths of a job are of no other.
-      for (const name of Object.keys(process.env))
-        if (name.startsWith('WORKBENCH_')) delete process.env[name];
+      for (const name of paths) delete process.env[name];
+      paths = Object.keys(environment).filter((name) => name.startsWith('WORKBENCH_'));
       Object.assign(process.env, environment);
       if (isPrepared) return virtual.chdir(simulatorPath(workingDirectory));
       isPrepared = true;
