@@ -26,7 +26,7 @@ const OTHERS = [
   natsUnsynced,
 ];
 
-const PEAK_LIMIT_MIB = 400;
+const PEAK_LIMIT_MIB = 350;
 
 /** Alternatives that run each task in one of several processes. */
 const IN_PROCESSES = [bullmqSandboxed, celery, dask];
