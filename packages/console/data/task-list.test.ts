@@ -1,5 +1,5 @@
 import type { Hub, TaskItem } from '@workbench-hub/client';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LiveEvents } from './live-events.js';
 import { TaskList } from './task-list.js';
 
@@ -11,9 +11,12 @@ let count: number;
 let list: TaskList;
 let close: () => void;
 let reset: () => void;
+/** End of the wait of each request; none waits by default. */
+let answer: Promise<void>;
 
 const hub = {
   window: async (_: unknown, { limit, after }: { limit: number; after?: string }) => {
+    await answer;
     const first = after === undefined ? count : Number(after);
     const numbers = Array.from({ length: Math.min(limit, first) }, (_, at) => first - at);
     const next = first > limit ? { next: String(first - limit) } : {};
@@ -32,6 +35,7 @@ const live = {
 beforeEach(async () => {
   vi.useFakeTimers();
   count = 50_000;
+  answer = Promise.resolve();
   list = new TaskList(hub, live, {});
   close = list.open();
   await vi.advanceTimersByTimeAsync(0);
@@ -45,6 +49,15 @@ async function grow(by: number) {
   count += by;
   reset();
   await vi.advanceTimersByTimeAsync(1000);
+}
+
+/** Lets requests wait until the returned function is called. */
+function hold(): () => void {
+  let release = () => {};
+  answer = new Promise((resolve) => {
+    release = resolve;
+  });
+  return release;
 }
 
 const shown = () => list.state.get();
@@ -71,4 +84,37 @@ it('keeps the rows to which it was scrolled, up to as many as can be shown', asy
   await grow(1);
   expect(shown().rows).toHaveLength(200);
   expect(shown()).toMatchObject({ hasMore: true, isFull: false });
+});
+
+describe('older rows that are asked for while a request is on its way', () => {
+  it('are loaded after it, also when it brings nothing new', async () => {
+    const release = hold();
+    await grow(0);
+    void list.loadMore();
+    release();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(shown().rows).toHaveLength(400);
+    await grow(0);
+    expect(shown().rows).toHaveLength(400);
+  });
+
+  it('are loaded when the hub can be reached again', async () => {
+    answer = Promise.reject(new Error('away'));
+    await list.loadMore();
+    expect(shown().rows).toHaveLength(200);
+    answer = Promise.resolve();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(shown().rows).toHaveLength(400);
+  });
+
+  it('do not hide a change that comes meanwhile', async () => {
+    await vi.advanceTimersByTimeAsync(1000);
+    const release = hold();
+    void list.loadMore();
+    await grow(1);
+    release();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(shown().rows[0]?.id).toBe('t50001');
+    expect(shown().total).toBe(50_001);
+  });
 });

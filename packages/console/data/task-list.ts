@@ -49,6 +49,8 @@ export class TaskList {
   #isCut = false;
   #isBusy = false;
   #isStale = false;
+  /** Whether older rows are asked for that are not loaded yet. */
+  #isMoreWanted = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #refreshedAtMs = 0;
   readonly #undo: (() => void)[] = [];
@@ -78,16 +80,22 @@ export class TaskList {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isBusy = false;
+    this.#isMoreWanted = false;
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  /** Loads the next window, unless one is on its way. */
+  /** Loads the next window; while a request is on its way, or fails, as soon as it can be loaded. */
   async loadMore(): Promise<void> {
+    this.#isMoreWanted = true;
+    if (this.#isBusy) return;
     const after = this.#next;
-    if (after === undefined || this.#isBusy || this.#isCut) return;
-    if (this.state.get().rows.length >= MAX_ROWS) return;
+    if (after === undefined || this.#isCut || this.state.get().rows.length >= MAX_ROWS) {
+      this.#isMoreWanted = false;
+      return;
+    }
     await this.#alone(async () => {
       const window = await this.#hub.window(this.#filter, { limit: WINDOW, after }, this.#closing.signal);
+      this.#isMoreWanted = false;
       const known = new Set(this.state.get().rows.map(({ id }) => id));
       const older = window.tasks.filter(({ id }) => !known.has(id));
       this.#next = window.next;
@@ -138,7 +146,6 @@ export class TaskList {
       this.state.set({ ...this.state.get(), total, counts, error: undefined });
       this.#show(rows, window.cursor);
     });
-    if (this.#isStale) this.#refreshSoon();
   }
 
   /** Rows that begin with the newest window; the older ones stay as far as they are of use. */
@@ -184,9 +191,17 @@ export class TaskList {
           this.#timer = undefined;
           void this.#refresh();
         }, RETRY_MS);
+      return;
     } finally {
       if (!signal.aborted) this.#isBusy = false;
     }
+    if (!signal.aborted) this.#catchUp();
+  }
+
+  /** Begins what was asked for while a request was on its way. */
+  #catchUp(): void {
+    if (this.#isStale) this.#refreshSoon();
+    if (this.#isMoreWanted) void this.loadMore();
   }
 }
 
