@@ -140,7 +140,8 @@ export class Task {
     const filter = { id: this.id };
     for await (const event of taskEvents(this.#connection, { filter, since, signal })) {
       if (event.type === 'reset') return false;
-      if (event.type === 'removed') throw this.#removed();
+      // The hub tells of each task that is deleted, whatever the filter.
+      if (event.type === 'removed' && event.id === this.id) throw this.#removed();
       if (event.type !== 'task') continue;
       onChange(event.task);
       if (ENDED.has(event.task.status)) return true;
