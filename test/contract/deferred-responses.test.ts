@@ -222,3 +222,25 @@ describe('a slow request body', () => {
     expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists });
   });
 });
+
+describe('a HEAD request for a result', () => {
+  it.each(['an ended task', 'an unknown task'])('is answered as GET, without the body: %s', async (what) => {
+    const id = await anna.simulateWork();
+    expect((await anna.delete(`${TASKS}/${id}/cancel`)).status).toBe(204);
+    const path = `${resultOf(what === 'an ended task' ? id : '00000000-0000-7000-8000-000000000000')}?timeout=1`;
+    const head = await anna.call('HEAD', path, { headers: { origin: hub.address } });
+    const get = await anna.get(path);
+    expect([head.status, head.text]).toEqual([get.status, '']);
+    expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
+    expect((await anonymous.get('/livez')).status).toBe(200);
+  });
+
+  it('waits as long as GET', async () => {
+    const id = await anna.simulateWork();
+    const timers = runtime.pendingTimers;
+    const answer = anna.call('HEAD', `${resultOf(id)}?timeout=86400`);
+    await eventually(() => runtime.pendingTimers > timers);
+    expect((await anna.delete(`${TASKS}/${id}/cancel`)).status).toBe(204);
+    expect((await answer).status).toBe((await anna.get(resultOf(id))).status);
+  });
+});

@@ -181,7 +181,7 @@ class EndpointHandler {
     return result;
   }
 
-  #defer(result: DeferredResponse | EventStreamResponse, call: Call): Response {
+  #defer(result: DeferredResponse | EventStreamResponse, call: Call): Response | Promise<Response> {
     const { incoming, outgoing } = call.context.env as HttpBindings;
     call.permit.suspend();
     const deferred = new DeferredCall(this.#deferred, incoming, call);

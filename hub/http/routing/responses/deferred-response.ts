@@ -31,17 +31,28 @@ export interface DeferredRequest {
   ended(status: number | null): void;
 }
 
-/** Writes the response when it is ready. Returns what the handler returns meanwhile. */
+/** Writes the response when it is ready. Returns what the handler returns meanwhile; for a HEAD request, which the server answers
+ *  by itself, the response. */
 export function deferResponse(
   deferred: DeferredResponse,
   { incoming, outgoing }: HttpBindings,
   request: DeferredRequest,
-): Response {
+): Response | Promise<Response> {
   const respond = async (task: Task): Promise<Response> => {
     if (outgoing.destroyed) return DISCARDED;
     await request.reauthorize();
     return deferred.respond(task, roomOf(outgoing));
   };
+  const ready = deferred
+    .wait(new Client(outgoing))
+    .then(respond)
+    .catch((error: unknown) => request.failed(error));
+  if (incoming.method === 'HEAD') {
+    return ready.then((response) => {
+      request.ended(outgoing.destroyed ? null : response.status);
+      return response;
+    });
+  }
   const write = (response: Response) => {
     if (outgoing.destroyed) {
       request.ended(null);
@@ -50,10 +61,10 @@ export function deferResponse(
     request.ended(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };
-  void deferred
-    .wait(new Client(outgoing))
-    .then(respond)
-    .then(write, (error: unknown) => write(request.failed(error)));
+  ready.then(write).catch((error: unknown) => {
+    request.failed(error);
+    outgoing.destroy();
+  });
   return ALREADY_SENT;
 }
 
