@@ -47,6 +47,8 @@ const ENOENT = 44;
 
 /** Folders of the simulator's own system. */
 const KEPT_IN_MEMORY = ['.', '..', 'dev', 'proc'];
+/** Folder in memory for files of processes, on Linux. */
+const SHARED_MEMORY = '/dev/shm';
 
 /**
  * Shows the top folders of the host in the simulator (on Windows: its drives), and makes `workingDirectory` its current one. A folder
@@ -65,6 +67,9 @@ export function showHostFiles(
     if (typeof host.stat(rootOf(name)) === 'string')
       virtual.mount({ mount }, { root: rootOf(name) }, `/${name}`);
   }
+  // Working directories may be in the host's shared memory.
+  if (!isWindows && virtual.readdir('/dev').includes('shm') && typeof host.stat(SHARED_MEMORY) === 'string')
+    virtual.mount({ mount }, { root: SHARED_MEMORY }, SHARED_MEMORY);
   virtual.root.node_ops = {
     ...virtual.root.node_ops,
     lookup(parent, name) {

@@ -1,6 +1,7 @@
 /** The real `workbench-mujoco`, called over its standard input and output. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
@@ -90,6 +91,16 @@ describe('workbench-mujoco', () => {
     expect(result).toMatchObject({ status: 'OK' });
     expect(printedBy(folder)).toBe('4\n');
     expect(await folder.read('saved.xml')).toContain('<mesh name="wedge"');
+  });
+
+  it.runIf(existsSync('/dev/shm'))('works in shared memory', async () => {
+    const { folder, result } = await run({
+      folder: '/dev/shm',
+      model: MODEL,
+      scripts: ["mujoco.mj_saveLastXML('saved.xml', model)"],
+    });
+    expect(result).toMatchObject({ status: 'OK' });
+    expect(await folder.read('saved.xml')).toContain('<body name="bob"');
   });
 
   it('reads a model in the layout of a repository: a scene with a robot beside it, and its meshes in folders', async () => {

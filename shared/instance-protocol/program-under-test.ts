@@ -160,6 +160,8 @@ export interface JobOfTest {
   model?: { name: string; content: string };
   variables?: Record<string, string>;
   environment?: Record<string, string>;
+  /** Folder for the files of the job; that of temporary files by default. */
+  folder?: string;
 }
 
 let jobs = 0;
@@ -171,8 +173,9 @@ export async function layOutJob({
   model,
   variables = {},
   environment = {},
+  folder = tmpdir(),
 }: JobOfTest): Promise<JobFolder> {
-  const root = await mkdtemp(join(tmpdir(), 'workbench-job-'));
+  const root = await mkdtemp(join(folder, 'workbench-job-'));
   const workingDirectory = join(root, 'work');
   const path = (name: string) => join(workingDirectory, name);
   const taskId = `task-${++jobs}`;
