@@ -14,6 +14,7 @@ import {
   startProgram,
 } from '@workbench-hub/shared/instance-protocol/program-under-test';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { MAX_BUNDLE_MS } from './bundle.js';
 
 const MUJOCO = fileURLToPath(new URL('bin/workbench-mujoco.js', import.meta.url));
 const MODEL = {
@@ -46,6 +47,17 @@ async function layOutBundle({ pointLimitMs, ...job }: BundleOfTest): Promise<Job
 const resultsIn = async (folder: JobFolder) => [
   ...pointResults(await folder.read(POINTS_FILE), NUMBERS).values(),
 ];
+
+/** Runs a bundle until it has this many results, or has fewer for another reason than the time that a busy machine took. */
+async function untilNotSlow(run: () => Promise<JobFolder>, count: number) {
+  for (;;) {
+    const folder = await run();
+    const results = await resultsIn(folder);
+    const wasSlow = (results.at(-1)?.endedMs ?? 0) > MAX_BUNDLE_MS;
+    if (results.length >= count || !wasSlow) return { folder, results };
+  }
+}
+
 const inShort = (results: readonly PointResult[]) =>
   results.map(({ number, status, message }) => [number, status, ...(message === null ? [] : [message])]);
 
@@ -63,9 +75,10 @@ describe.each(['realm', 'none'] as const)('workbench-mujoco with isolation %s', 
     expect(result.status).toBe('OK');
     return folder;
   };
+  const resultsOf = (job: BundleOfTest, count = NUMBERS.length) => untilNotSlow(() => run(job), count);
 
   it('runs each point of a bundle with its variables, in the directory as it was staged', async () => {
-    const folder = await run({
+    const { folder, results } = await resultsOf({
       model: MODEL,
       files: { 'in/table.txt': 'staged' },
       variables: { y: 'shared' },
@@ -75,7 +88,6 @@ describe.each(['realm', 'none'] as const)('workbench-mujoco with isolation %s', 
         `writeFile('bytes', new Uint8Array([255, Number(x)])); println(readFile('x.txt'));`,
       ],
     });
-    const results = await resultsIn(folder);
     expect(inShort(results)).toEqual(NUMBERS.map((number) => [number, 'OK']));
     expect(results.map(({ outputs }) => outputs)).toEqual(
       NUMBERS.map((number) => [
@@ -105,14 +117,14 @@ describe.each(['realm', 'none'] as const)('workbench-mujoco with isolation %s', 
     onTestFinished(() => before.remove());
     expect(await mujoco.host.executeBatchJob(before.params)).toMatchObject({ status: 'OK' });
     expect(mujoco.printed()).toMatch(/before \/.*\.json/);
-    const folder = await run({ scripts: ["writeFile('x.txt', String(process.env.WORKBENCH_VARIABLES))"] });
-    const texts = (await resultsIn(folder)).map(({ outputs }) => outputs[0]);
+    const scripts = ["writeFile('x.txt', String(process.env.WORKBENCH_VARIABLES))"];
+    const texts = (await resultsOf({ scripts })).results.map(({ outputs }) => outputs[0]);
     expect(texts).toEqual(NUMBERS.map(() => ({ path: 'x.txt', text: 'undefined' })));
   });
 
   it('goes on after a point of which a script fails', async () => {
-    const folder = await run({ scripts: ["if (x === '4') throw new Error('no convergence')"] });
-    expect(inShort(await resultsIn(folder))).toEqual([
+    const { results } = await resultsOf({ scripts: ["if (x === '4') throw new Error('no convergence')"] });
+    expect(inShort(results)).toEqual([
       [3, 'OK'],
       [4, 'ERROR', expect.stringContaining('no convergence')],
       [5, 'OK'],
@@ -120,36 +132,35 @@ describe.each(['realm', 'none'] as const)('workbench-mujoco with isolation %s', 
   });
 
   it('says of each point that its model cannot be read', async () => {
-    const folder = await run({
+    const { results } = await resultsOf({
       model: { name: 'model.mjcf', content: '<mujoco><odd/></mujoco>' },
       scripts: ['1'],
     });
-    expect(inShort(await resultsIn(folder))).toEqual(
+    expect(inShort(results)).toEqual(
       NUMBERS.map((number) => [number, 'FAILED', expect.stringContaining('unrecognized element')]),
     );
   });
 
   it('ends a point at its time limit, and leaves those after it to tasks of their own', async () => {
-    const folder = await run({
+    const job = {
       pointLimitMs: 500,
       files: { 'staged.txt': 'as it was' },
       scripts: ["writeFile('left', x); while (x === '4') writeFile('staged.txt', 'changed');"],
-    });
-    expect(inShort(await resultsIn(folder))).toEqual([
+    };
+    expect(inShort((await resultsOf(job, 2)).results)).toEqual([
       [3, 'OK'],
       [4, 'FAILED', 'time limit of 0.5 s exceeded'],
     ]);
   });
 
   it('runs points whose time limit is longer than a timer of Node holds', async () => {
-    const folder = await run({ pointLimitMs: 2 ** 32, scripts: ['1'] });
-    expect(inShort(await resultsIn(folder))).toEqual(NUMBERS.map((number) => [number, 'OK']));
+    const { results } = await resultsOf({ pointLimitMs: 2 ** 32, scripts: ['1'] });
+    expect(inShort(results)).toEqual(NUMBERS.map((number) => [number, 'OK']));
   });
 
   it('leaves points that have not begun after a second to tasks of their own', async () => {
     const scripts = ["if (x === '4') for (const until = Date.now() + 1100; Date.now() < until; );"];
-    const folder = await run({ scripts });
-    expect(inShort(await resultsIn(folder))).toEqual([
+    expect(inShort((await resultsOf({ scripts }, 2)).results)).toEqual([
       [3, 'OK'],
       [4, 'OK'],
     ]);
@@ -191,12 +202,16 @@ describe('workbench-mujoco with a realm for each job', () => {
     const scripts = [
       `writeFile('found', typeof trace + Math.sin(0)); globalThis.trace = 1; Math.sin = () => 7;`,
     ];
-    const folder = await layOutBundle({ model: MODEL, scripts });
-    expect(await mujoco.host.executeBatchJob(folder.params)).toEqual({
-      status: 'OK',
-      startedProcesses: false,
-    });
-    const outputs = (await resultsIn(folder)).flatMap((result) => result.outputs);
+    const run = async () => {
+      const folder = await layOutBundle({ model: MODEL, scripts });
+      expect(await mujoco.host.executeBatchJob(folder.params)).toEqual({
+        status: 'OK',
+        startedProcesses: false,
+      });
+      return folder;
+    };
+    const { results } = await untilNotSlow(run, NUMBERS.length);
+    const outputs = results.flatMap((result) => result.outputs);
     expect(outputs).toEqual(NUMBERS.map(() => ({ path: 'found', text: 'undefined0' })));
   });
 
