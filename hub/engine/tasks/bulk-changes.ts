@@ -66,11 +66,14 @@ export class BulkChanges {
     let matched = 0;
     let changed = 0;
     let after: string | null = null;
+    let isCut = false;
     // No status is left that both the filter and the action permit.
     if (filter.statuses.length === 0) return { matched, changed, hasMore: false, examples };
     do {
       const window = await this.#options.lists.window({ ...filter, after, size: PART }, client);
-      const own = window.tasks.filter((task) => mayChange(caller, task)).slice(0, limit - matched);
+      const permittedTasks = window.tasks.filter((task) => mayChange(caller, task));
+      const own = permittedTasks.slice(0, limit - matched);
+      isCut = own.length < permittedTasks.length;
       matched += own.length;
       examples.push(...own.slice(0, MAX_EXAMPLES - examples.length));
       if (!isDryRun && own.length > 0) {
@@ -80,7 +83,7 @@ export class BulkChanges {
       after = window.next;
     } while (after !== null && matched < limit);
     if (action === 'REMOVE' && changed > 0) void this.#options.files.reclaim();
-    return { matched, changed, hasMore: after !== null, examples };
+    return { matched, changed, hasMore: isCut || after !== null, examples };
   }
 
   async #change(action: BulkAction, tasks: readonly Task[]): Promise<number> {
