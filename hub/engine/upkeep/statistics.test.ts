@@ -15,6 +15,10 @@ let runtime: ManualRuntime;
 let added: StatisticsPeriod[];
 /** Whether the store refuses what is added. */
 let isBroken: boolean;
+/** Number of times that the store refuses to forget. */
+let refusals: number;
+/** Steps that the store has forgotten. */
+let forgotten: StatisticsStep[];
 /** Time that the store takes. */
 let takesMs: number;
 /** Lengths of the parts that were read. */
@@ -24,6 +28,8 @@ beforeEach(() => {
   runtime = manualRuntime(START_MS);
   added = [];
   isBroken = false;
+  refusals = 0;
+  forgotten = [];
   takesMs = 0;
   partsMs = [];
   const store = {
@@ -37,7 +43,10 @@ beforeEach(() => {
       partsMs.push(toMs - fromMs);
       return added.filter(({ startMs }) => startMs >= fromMs && startMs < toMs);
     },
-    forget: async () => undefined,
+    forget: async (step: StatisticsStep) => {
+      if (refusals-- > 0) throw new Error('the disk is full');
+      forgotten.push(step);
+    },
   };
   statistics = new Statistics({ ...runtime, store, log: { error: () => undefined } as unknown as Logger });
 });
@@ -96,6 +105,20 @@ it('keeps durations that could not be saved for the next time', async () => {
     [2, 200],
     [1, 30_000],
   ]);
+});
+
+it('counts once what is saved while old minutes cannot be forgotten, and forgets them with the next', async () => {
+  refusals = 1;
+  start(100);
+  await runtime.advance(5000);
+  expect(forgotten).toEqual([]);
+  start(200);
+  await runtime.advance(5000);
+  expect(added.map(({ started, waitedMs }) => [started, waitedMs])).toEqual([
+    [1, 100],
+    [1, 200],
+  ]);
+  expect(forgotten).toEqual(['MINUTE', 'HOUR']);
 });
 
 it('keeps what is counted while the store refuses, in the same minute or in a later one', async () => {

@@ -106,7 +106,6 @@ export class Statistics {
     this.#counted = new Map();
     try {
       await store.add([...saved].map(([startMs, sum]) => sum.period(startMs)));
-      await this.#forgetOld();
     } catch (error) {
       log.error({ err: error }, 'statistics of tasks could not be saved');
       for (const [startMs, sum] of this.#counted) {
@@ -115,14 +114,18 @@ export class Statistics {
         else saved.set(startMs, sum);
       }
       this.#counted = saved;
+      return;
     }
+    await this.#forgetOld().catch((error: unknown) => {
+      log.error({ err: error }, 'old statistics of tasks could not be removed; trying again with the next ones');
+    });
   }
 
   async #forgetOld(): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = clock.nowMs();
     if (Math.abs(nowMs - this.#forgottenAtMs) < HOUR_MS) return;
-    this.#forgottenAtMs = nowMs;
     for (const step of ['MINUTE', 'HOUR'] as const) await store.forget(step, nowMs - KEPT_MS[step]);
+    this.#forgottenAtMs = nowMs;
   }
 }
