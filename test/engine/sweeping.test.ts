@@ -261,6 +261,22 @@ describe('a sweep', () => {
     await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
   });
 
+  it('goes on after a step that failed, and says which', async () => {
+    const task = { name: null, creator: null, classifiers: [], timeLimitS: null };
+    const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+    const createAgain = async () => (await engine.tasks.createOnce({ ...task, job }, 'build 7')).task.id;
+    const id = await createAgain();
+    vi.spyOn(engine.files, 'sweep').mockRejectedValue(new Error('permission denied'));
+    await passAndSweep(DAY_MS + 1);
+    expect(await createAgain()).not.toBe(id);
+    expect(engine.log).toContainEqual(
+      expect.objectContaining({
+        swept: 'unreferenced files',
+        msg: 'a step of the sweep failed; the next sweep tries it again',
+      }),
+    );
+  });
+
   it('in progress is awaited before the hub closes its store', async () => {
     let goOn!: () => void;
     vi.spyOn(engine.files, 'sweep').mockReturnValueOnce(

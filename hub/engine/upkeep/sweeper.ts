@@ -84,30 +84,47 @@ export class Sweeper {
       );
     }
     if (clockWatch.isTrusted) await this.#sweepByAge();
-    await this.#options.sweepAccounts();
-    await files.reclaim();
+    await this.#step('accounts', this.#options.sweepAccounts);
+    await this.#step('files of what was removed', () => files.reclaim());
   }
 
   async #sweepByAge(): Promise<void> {
-    const { archive, transitions, files, names, runtime, log } = this.#options;
-    const { keepEndedForMs } = this.#options;
-    let tasks = 0;
+    const { files, names, webhooks, queue, runtime, log } = this.#options;
+    const nowMs = () => runtime.clock.nowMs();
+    const tasks = await this.#step('tasks', () => this.#removeTasks());
+    const studies = await this.#step('studies', () => this.#removeStudies());
+    await this.#step('queue groups', () => this.#removeUnusedGroups());
+    const agents = await this.#step('agents', () => this.#forgetAgents());
+    const storedFiles = await this.#step('stored files', () => names.removeExpired(nowMs()));
+    const blobs = await this.#step('unreferenced files', () => files.sweep(UNREFERENCED_BLOB_AGE_MS));
+    await this.#step('deliveries of webhooks', async () => webhooks?.forgetOld());
+    await this.#step('keys of requests', () => queue.forgetKeys(nowMs() - IDEMPOTENCY_KEY_AGE_MS));
+    if (tasks + studies + storedFiles + blobs + agents > 0) {
+      log.info({ tasks, studies, storedFiles, blobs, agents }, 'swept what is no longer kept');
+    }
+  }
+
+  /** Resolves with the number of what a step has removed. One that fails is logged, and keeps no other from what it does. */
+  async #step(swept: string, run: () => Promise<unknown>): Promise<number> {
+    try {
+      const removed = await run();
+      return typeof removed === 'number' ? removed : 0;
+    } catch (error) {
+      this.#options.log.error({ err: error, swept }, 'a step of the sweep failed; the next sweep tries it again');
+      return 0;
+    }
+  }
+
+  async #removeTasks(): Promise<number> {
+    const { archive, transitions, runtime, keepEndedForMs } = this.#options;
+    let removed = 0;
     while (!this.#loop.isStopped) {
       const ids = await archive.endedBefore(runtime.clock.nowMs() - keepEndedForMs, TASK_BATCH);
       if (ids.length === 0) break;
       await transitions.remove(ids);
-      tasks += ids.length;
+      removed += ids.length;
     }
-    const studies = await this.#removeStudies();
-    await this.#removeUnusedGroups();
-    const agents = await this.#forgetAgents();
-    const storedFiles = await names.removeExpired(runtime.clock.nowMs());
-    const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
-    await this.#options.webhooks?.forgetOld();
-    await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
-    if (tasks + studies + storedFiles + blobs + agents > 0) {
-      log.info({ tasks, studies, storedFiles, blobs, agents }, 'swept what is no longer kept');
-    }
+    return removed;
   }
 
   async #removeStudies(): Promise<number> {
