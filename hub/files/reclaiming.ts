@@ -145,14 +145,33 @@ export class Reclaiming {
   async #removeAll(
     distinct: readonly LeavingBlob[],
   ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
-    const { inline, locks, holds, removeFiles, isPostponed } = this.#options;
+    const { inline, locks, holds, isPostponed } = this.#options;
     return locks.allLocked(distinct, async () => {
       const { unreferenced, held } = await inline.removeUnreferenced(distinct, (blob) => holds.has(blob));
       if (unreferenced.length > 0 && (await isPostponed()))
         return { removed: 0, left: [...held, ...unreferenced] };
-      await removeFiles(unreferenced);
-      return { removed: unreferenced.length, left: held };
+      const stuck = await this.#removeFiles(unreferenced);
+      return { removed: unreferenced.length - stuck.length, left: [...held, ...stuck] };
     });
+  }
+
+  /** Resolves with the blobs whose files could not be removed; rejects when that is so of all of several. */
+  async #removeFiles(blobs: readonly LeavingBlob[]): Promise<readonly LeavingBlob[]> {
+    const { removeFiles, log } = this.#options;
+    try {
+      await removeFiles(blobs);
+      return [];
+    } catch (error) {
+      const stuck: LeavingBlob[] = [];
+      for (const blob of blobs) await removeFiles([blob]).catch(() => stuck.push(blob));
+      if (stuck.length > 1 && stuck.length === blobs.length) throw error;
+      if (stuck.length > 0)
+        log.error(
+          { err: error, digests: stuck.map(({ digest }) => digest) },
+          'files that nothing refers to could not be removed; trying again: look at the owner and the permissions of these files',
+        );
+      return stuck;
+    }
   }
 
   async #pass(): Promise<void> {

@@ -253,6 +253,28 @@ describe('a blob', () => {
     }
   });
 
+  it('whose file cannot be removed keeps no other, and is removed as soon as it can be', async () => {
+    const another = blobOf(100_000, 'another');
+    let isStuck = true;
+    const remove = async (path: string) => {
+      if (isStuck && path.includes(refOf(blob).digest.slice(2))) throw new Error('EPERM');
+      await systemDisk.remove(path);
+    };
+    await reopen({ disk: { ...systemDisk, remove } });
+    for (const each of [blob, another]) {
+      await files.put(each);
+      await nameBlob('a', refOf(each));
+      await store.namedObjects.remove('INPUT', 'a');
+    }
+    await files.reclaim();
+    expect(await onDisk()).toHaveLength(1);
+    expect(await store.inlineBlobs.dropped(0, 10)).toMatchObject([{ digest: refOf(blob).digest }]);
+    isStuck = false;
+    await files.reclaim();
+    expect(await onDisk()).toEqual([]);
+    expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+  });
+
   it('that a killed hub did not remove is removed after the restart', async () => {
     for (const each of [blob, small]) await files.put(each);
     await drop();
