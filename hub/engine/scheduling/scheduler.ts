@@ -117,7 +117,9 @@ export class Scheduler {
       for (const task of tasks) if (this.#pools.add(task)) this.wake();
     },
     RETURNED: ({ taskId }) => {
-      this.#pools.recheck(taskId);
+      if (this.#started) this.#pools.recheck(taskId);
+      // A hub that does not schedule rarely looks: it reads everything then, and remembers no task until then.
+      else this.#pools.forget();
       this.wake();
     },
     WITHDRAWN: ({ taskId, from }) => {
