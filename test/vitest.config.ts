@@ -45,7 +45,11 @@ export default defineConfig({
     hookTimeout: 180_000,
     teardownTimeout: 10_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },
-    globalSetup: ['test/support/programs/bundled-programs.ts', 'test/support/stores/postgres-server.ts'],
+    globalSetup: [
+      'test/support/temporary-memory.ts',
+      'test/support/programs/bundled-programs.ts',
+      'test/support/stores/postgres-server.ts',
+    ],
     setupFiles: ['test/support/processor-time/record.ts', 'test/support/interface/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -1,0 +1,70 @@
+/**
+ * Temporary files of a run in memory: most tests wait for the disk, which has to confirm what each hub of a test writes. The folder is
+ * used where the system has enough memory and programs may be started from it; `TMPDIR` takes its place.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { freemem } from 'node:os';
+import { join } from 'node:path';
+
+const MEMORY = '/dev/shm';
+const PREFIX = 'workbench-tests-';
+/** Bytes that must be free in the folder; a whole run uses a quarter of it at a time, and the databases of tests as much again. */
+const ENOUGH_BYTES = 4 * 2 ** 30;
+const ENOUGH_FREE_MEMORY_BYTES = 2 * ENOUGH_BYTES;
+
+/** Called by Vitest before the tests; returns what it calls after them. */
+export function setup(): (() => void) | undefined {
+  if (process.env['TMPDIR'] !== undefined || !hasEnough()) return undefined;
+  removeThoseOfKilledRuns();
+  const folder = join(MEMORY, `${PREFIX}${process.pid}`);
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  mkdirSync(folder);
+  // Some tests run programs as other users.
+  chmodSync(folder, 0o1777);
+  if (!mayStartPrograms(folder)) {
+    remove();
+    return undefined;
+  }
+  process.env['TMPDIR'] = folder;
+  return remove;
+}
+
+function hasEnough(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    return bavail * bsize >= ENOUGH_BYTES && freemem() >= ENOUGH_FREE_MEMORY_BYTES;
+  } catch {
+    // Only Linux has it.
+    return false;
+  }
+}
+
+function mayStartPrograms(folder: string): boolean {
+  const program = join(folder, 'program');
+  try {
+    writeFileSync(program, '#!/bin/sh\n', { mode: 0o700 });
+    execFileSync(program);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmSync(program, { force: true });
+  }
+}
+
+function removeThoseOfKilledRuns(): void {
+  for (const name of readdirSync(MEMORY)) {
+    const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : 0;
+    if (pid > 0 && !isAlive(pid)) rmSync(join(MEMORY, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
