@@ -7,6 +7,7 @@ import {
   LATER_REQUESTS,
 } from '../agent-protocol/messages.js';
 import type { Installation } from '../domain/installation.js';
+import type { InstanceReport } from '../domain/instance.js';
 import type { InstanceState, Introduction } from '../joining/ports/hub.js';
 
 /** Names and build of the agent. */
@@ -42,19 +43,13 @@ function installationMessage({ kind, os, arch }: Installation) {
   return { ...(kind && { kind }), ...(os && { os }), ...(arch && { arch }) };
 }
 
+/** All fields: one without a value is undefined, and not left out. */
+type EachFieldOf<Type> = { [Field in keyof Required<Type>]: Type[Field] };
+
 /** State of an instance in the form of the protocol. */
-export function instanceMessage({ labels, runs, lent, ...state }: InstanceState) {
-  const { id, version, revision, status, upForMs } = state;
-  return {
-    id,
-    version,
-    revision,
-    labels: [...labels],
-    ...(runs && { runs }),
-    status,
-    upForMs,
-    ...(lent && { lent }),
-  };
+export function instanceMessage(state: InstanceState): EachFieldOf<InstanceReport> {
+  const { id, version, revision, labels, runs, status, upForMs, lent, host } = state;
+  return { id, version, revision, labels: [...labels], runs, status, upForMs, lent, host };
 }
 
 /** Reason of a refusal, with its remedy. */
