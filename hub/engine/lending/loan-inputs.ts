@@ -1,18 +1,18 @@
-/** Inputs of a loan: fetched from the upstream once, by digest, and kept as any other blobs. */
+/** Inputs of loans: fetched from the upstream once, by digest, and kept as any other blobs. Loans share one download of a blob. */
 import { Readable } from 'node:stream';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
 import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
 import { type HubConnection, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
-import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
+import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
-import { type BlobStore, DigestMismatch, type Hold } from '../../core/ports/blobs.js';
+import { type BlobStore, DigestMismatch, type Hold, TransferInProgress } from '../../core/ports/blobs.js';
 
 export interface LoanInputsOptions {
-  readonly files: Pick<BlobStore, 'find' | 'receive' | 'receivedBytes' | 'storeEncrypted'>;
+  readonly files: Pick<BlobStore, 'hold' | 'find' | 'receive' | 'receivedBytes' | 'storeEncrypted'>;
   /** Connection to the upstream, or the next one. */
   readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
   readonly runtime: Runtime;
@@ -24,8 +24,17 @@ export class InputsMissing extends Error {
   override readonly name = 'InputsMissing';
 }
 
+interface Download {
+  /** Resolves with whether the blob is kept encrypted. */
+  readonly done: Promise<boolean>;
+  readonly abort: AbortController;
+  users: number;
+}
+
 export class LoanInputs {
   readonly #options: LoanInputsOptions;
+  /** By digest and form. */
+  readonly #downloads = new Map<string, Download>();
 
   constructor(options: LoanInputsOptions) {
     this.#options = options;
@@ -37,30 +46,68 @@ export class LoanInputs {
     const byDigest = new Map(filesOfJob(job).map((file) => [file.digest, file]));
     const encrypted = new Set<string>();
     for (const file of byDigest.values()) {
+      // It holds the blob in both forms, also one that is fetched afterwards.
       const found = await this.#options.files.find(file.digest, hold);
-      if (!found) await this.#download(file, hold, signal);
-      if (found ? found.isEncrypted : file.encrypted === true) encrypted.add(file.digest);
+      const isEncrypted = found ? found.isEncrypted : await this.#share(file, signal);
+      if (isEncrypted) encrypted.add(file.digest);
     }
     return withForms(job, encrypted);
   }
 
-  async #download(file: FileRef, hold: Hold, signal: AbortSignal): Promise<void> {
+  async #share(file: FileRef, signal: AbortSignal): Promise<boolean> {
+    const key = `${file.digest} ${file.encrypted === true}`;
+    let download = this.#downloads.get(key);
+    if (!download) {
+      const abort = new AbortController();
+      const hold = this.#options.files.hold();
+      const done = this.#download(file, hold, abort.signal).finally(() => {
+        hold.release();
+        this.#forget(key, abort);
+      });
+      download = { done, abort, users: 0 };
+      this.#downloads.set(key, download);
+    }
+    download.users++;
+    try {
+      return await abortable(download.done, signal);
+    } finally {
+      download.users--;
+      if (download.users === 0) {
+        download.abort.abort(new Error('no loan needs it any more'));
+        // A new loan starts another download instead of joining the aborted one.
+        this.#forget(key, download.abort);
+        await download.done.catch(() => undefined);
+      }
+    }
+  }
+
+  /** Only this download: another one of the same blob may have begun since. */
+  #forget(key: string, abort: AbortController): void {
+    if (this.#downloads.get(key)?.abort === abort) this.#downloads.delete(key);
+  }
+
+  /** Resolves with whether the blob is kept encrypted. */
+  async #download(file: FileRef, hold: Hold, signal: AbortSignal): Promise<boolean> {
     const { files, connected, runtime, log } = this.#options;
     const tries = new DownloadTries(runtime.random);
     for (;;) {
       const connection = await connected(signal);
       try {
         await withAnyOf([signal, connection.ended], (either) => this.#once(file, connection, hold, either));
-        return;
+        return file.encrypted === true;
       } catch (error) {
         signal.throwIfAborted();
         refuseLasting(error, file);
-        tries.failed(error, await files.receivedBytes(file.digest), connection.ended.aborted);
+        // Another sender, such as an agent, brings it meanwhile.
+        if (!(error instanceof TransferInProgress))
+          tries.failed(error, await files.receivedBytes(file.digest), connection.ended.aborted);
         const reason = messageOf(error);
         if (tries.left === 0)
           throw new InputsMissing(`an input file could not be fetched: ${reason}`, { cause: error });
         log.warn({ digest: file.digest, reason }, 'fetching an input of a loan failed; trying again');
         await pause(runtime.timers, tries.nextPauseMs(), signal);
+        const found = await files.find(file.digest, hold);
+        if (found) return found.isEncrypted;
       }
     }
   }

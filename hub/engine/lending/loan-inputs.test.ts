@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
+import type { HubConnection } from '@workbench-hub/shared/joining/ports/hub';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { beforeEach, expect, it } from 'vitest';
+import { type Hold, TransferInProgress } from '../../core/ports/blobs.js';
+import { LoanInputs } from './loan-inputs.js';
+
+const CONTENT = Buffer.from('a large mesh');
+const FILE: FileRef = {
+  digest: createHash('sha256').update(CONTENT).digest('hex'),
+  sizeBytes: CONTENT.length,
+};
+const JOB: Job = {
+  type: 'EXECUTE_BATCH_JOB',
+  model: null,
+  scripts: [FILE],
+  additionalFiles: [],
+  variables: [],
+};
+const LOAN: Hold = { add: () => undefined, release: () => undefined, abandon: () => undefined };
+const WAIT_FOR_ALL_TRIES_MS = 120_000;
+
+let runtime: ManualRuntime;
+let inputs: LoanInputs;
+/** Blobs of this hub, by digest. */
+let kept: Map<string, Buffer>;
+/** Whether an agent is uploading the blob. */
+let isUploaded: boolean;
+let downloads: number;
+/** Lets the content come that is being downloaded. */
+let send: () => void;
+let held: number;
+
+beforeEach(() => {
+  runtime = manualRuntime();
+  kept = new Map();
+  isUploaded = false;
+  downloads = 0;
+  held = 0;
+  const sent = new Promise<void>((resolve) => {
+    send = resolve;
+  });
+  const connection: Partial<HubConnection> = {
+    ended: new AbortController().signal,
+    files: {
+      download: async (_digest, _fromByte, signal) => {
+        downloads++;
+        const content = async function* () {
+          await Promise.race([sent, new Promise((_, reject) => signal.addEventListener('abort', reject))]);
+          yield CONTENT;
+        };
+        return { fromByte: 0, content: content() };
+      },
+    } as Partial<HubConnection['files']> as HubConnection['files'],
+  };
+  inputs = new LoanInputs({
+    files: {
+      hold: () => ({ ...LOAN, release: () => void held--, add: () => void held++ }),
+      find: async (blob) => {
+        const found = kept.get(typeof blob === 'string' ? blob : blob.digest);
+        return found && { sizeBytes: found.length, isEncrypted: false, open: () => undefined as never };
+      },
+      receivedBytes: async () => 0,
+      receive: async ({ digest }, stream, _fromByte, hold) => {
+        if (isUploaded) throw new TransferInProgress();
+        hold?.add({ digest });
+        kept.set(digest, await buffer(stream));
+      },
+      storeEncrypted: () => Promise.reject(new Error('nothing is encrypted')),
+    },
+    connected: async () => connection as HubConnection,
+    runtime,
+    log: { warn: () => undefined } as unknown as Logger,
+  });
+});
+
+const never = () => new AbortController().signal;
+
+it('an input that several loans need is downloaded once', async () => {
+  const fetched = Promise.all([1, 2, 3].map(() => inputs.fetch(JOB, LOAN, never())));
+  await runtime.advance(WAIT_FOR_ALL_TRIES_MS);
+  expect(downloads).toBe(1);
+  send();
+  expect(await fetched).toEqual([JOB, JOB, JOB]);
+  expect([downloads, held]).toEqual([1, 0]);
+});
+
+it('the download goes on when the loan is over that began it, and ends with the last one', async () => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  const over = new Error('the loan is over');
+  const ofFirst = inputs.fetch(JOB, LOAN, first.signal);
+  const ofSecond = inputs.fetch(JOB, LOAN, second.signal);
+  await runtime.advance(0);
+  first.abort(over);
+  await expect(ofFirst).rejects.toBe(over);
+  send();
+  expect(await ofSecond).toEqual(JOB);
+  kept.clear();
+
+  const ofThird = inputs.fetch(JOB, LOAN, AbortSignal.abort(over));
+  await expect(ofThird).rejects.toBe(over);
+  expect(await inputs.fetch(JOB, LOAN, never())).toEqual(JOB);
+});
+
+it('an input that an agent of this hub uploads meanwhile is waited for', async () => {
+  isUploaded = true;
+  send();
+  const fetched = inputs.fetch(JOB, LOAN, never());
+  let isFetched = false;
+  void fetched.then(() => {
+    isFetched = true;
+  });
+  await runtime.advance(WAIT_FOR_ALL_TRIES_MS);
+  expect(isFetched).toBe(false);
+  const before = downloads;
+  kept.set(FILE.digest, CONTENT);
+  await runtime.advance(10_000);
+  expect(await fetched).toEqual(JOB);
+  expect(downloads).toBe(before);
+});
