@@ -15,7 +15,7 @@ export interface LentInstancesOptions {
   readonly settings: UpstreamSettings;
   readonly instances: Pick<Instances, 'list' | 'find' | 'attemptOn' | 'idleSinceMsOf'>;
   readonly hostEnds: Pick<HostEnds, 'leftMsOf'>;
-  /** Whether the task is a loan of the upstream. */
+  /** Whether the task is a loan of the upstream that is not reported. */
   readonly isLoan: (taskId: string) => boolean;
   /** Whether no task may begin here. */
   readonly isPaused: () => boolean;

@@ -41,6 +41,7 @@ beforeEach(() => {
     },
     instances: { attemptOn: () => null },
     reporting: { add: ({ report }) => void reports.push(report) },
+    reported: () => undefined,
     clock,
     timers,
     log: { warn: () => undefined } as unknown as Logger,

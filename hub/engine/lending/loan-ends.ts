@@ -16,6 +16,8 @@ export interface LoanEndsOptions {
   readonly transitions: Pick<TaskTransitions, 'cancel'>;
   readonly instances: Pick<Instances, 'attemptOn'>;
   readonly reporting: Pick<Reporting, 'add'>;
+  /** Called when a loan has been reported. */
+  readonly reported: (loan: OpenLoan) => void;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
@@ -158,6 +160,7 @@ export class LoanEnds {
     loan.isReported = true;
     loan.end();
     this.#options.reporting.add({ report, folder: loan.taskId, proof: loan.loan.proof ?? undefined });
+    this.#options.reported(loan);
   }
 
   /** Repeats a step until the store has carried it out. */

@@ -1,16 +1,42 @@
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import type { Hub, HubConnection, HubListener } from '@workbench-hub/shared/joining/ports/hub';
-import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { expect, it } from 'vitest';
+import type {
+  Assignment,
+  Hub,
+  HubConnection,
+  HubListener,
+  InstanceState,
+} from '@workbench-hub/shared/joining/ports/hub';
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { beforeEach, expect, it } from 'vitest';
+import type { Loan, Task } from '../../core/task.js';
+import type { LendingRule } from './lending-settings.js';
 import { Upstream, type UpstreamPorts } from './upstream.js';
 
 const SIM = { type: 'SIMULATE_WORK', durationS: 1 } as const;
 
-/** An upstream that joins at once, and acknowledges nothing. */
+const LEND: LendingRule = {
+  labels: [],
+  instances: [],
+  max: null,
+  takeBackMs: null,
+  isAlways: false,
+  hours: [],
+  hasHosts: true,
+};
+
+let runtime: ManualRuntime;
+beforeEach(() => {
+  runtime = manualRuntime();
+});
+
+/** An upstream that joins at once, and again after each end of its connection, and acknowledges nothing. */
 function silentHub() {
   const sent: AttemptReport[] = [];
+  /** States of lent instances, as introduced and sent. */
+  const lent: string[] = [];
   const closed: string[] = [];
   const listeners: HubListener[] = [];
+  const tell = ({ id, lent: state }: InstanceState) => void lent.push(`${id} ${state}`);
   const hub: Hub = {
     addresses: ['ws://hq'],
     nodeId: 'site',
@@ -22,46 +48,27 @@ function silentHub() {
           inlineBlobBytes: 0,
           isOutputStorageOn: false,
           isCongested: () => false,
-          sendInstance: () => undefined,
-          sendReport: (report) => void sent.push(report),
+          sendInstance: tell,
+          sendReport: (report) => {
+            if (!ended.signal.aborted) sent.push(report);
+          },
           close: async (reason) => {
             closed.push(reason);
             ended.abort();
             resolve(reason);
           },
         };
-        listener.introduce();
+        for (const state of listener.introduce().instances) tell(state);
         listeners.push(listener);
         listener.onJoined(connection as HubConnection);
       }),
   };
-  return { hub, sent, closed, assign: (number: number) => listeners.at(-1)?.onAssign(assignment(number)) };
+  const assign = (given: Assignment) => listeners.at(-1)?.onAssign(given);
+  return { hub, sent, lent, closed, assign };
 }
 
-const assignment = (number: number) => ({
-  ref: { taskId: `task-${number}`, attempt: 1, instanceId: 'berlin:press' },
-  timeLimitMs: null,
-  job: SIM,
-});
-
-it('an upstream that assigns without end and acknowledges nothing is left, and takes no more memory', async () => {
-  const runtime = manualRuntime();
-  const { hub, sent, closed, assign } = silentHub();
-  const instances = {
-    list: () => [],
-    find: () => undefined,
-    idleInstance: () => undefined,
-    agents: () => [],
-  };
-  const lend = {
-    labels: [],
-    instances: [],
-    max: null,
-    takeBackMs: null,
-    isAlways: false,
-    hours: [],
-    hasHosts: true,
-  };
+/** The lending to this hub; `fields` take the place of ports that do nothing. */
+function upstreamAt(hub: Hub, fields: { readonly [Port in keyof UpstreamPorts]?: unknown } = {}) {
   const errors: string[] = [];
   const log = {
     child: () => log,
@@ -69,16 +76,100 @@ it('an upstream that assigns without end and acknowledges nothing is left, and t
     warn: () => undefined,
     error: (_: unknown, message: string) => void errors.push(message),
   };
-  const ports = { instances, runtime, log, ownHub: { id: 'site', baseUrl: null }, isPaused: () => false };
-  const settings = { name: 'hq', agentId: 'berlin', prefix: 'berlin:', lend };
-  const upstream = new Upstream(settings, hub, ports as unknown as UpstreamPorts);
+  const instances = {
+    list: () => [],
+    find: () => undefined,
+    idleInstance: () => undefined,
+    attemptOn: () => null,
+    agents: () => [],
+  };
+  const ownHub = { id: 'site', baseUrl: null };
+  const hostEnds = { leftMsOf: () => null };
+  const ports = { instances, hostEnds, runtime, log, ownHub, isPaused: () => false, ...fields };
+  const settings = { name: 'hq', agentId: 'berlin', prefix: 'berlin:', lend: LEND };
+  return { upstream: new Upstream(settings, hub, ports as unknown as UpstreamPorts), errors };
+}
+
+/** The one instance of the hub, on which the test has an attempt or none. */
+function onePress() {
+  const state = { taskId: null as string | null, idleSinceMs: 0 };
+  const view = () => ({
+    profile: { id: 'press', version: '9', revision: '1', labels: [] },
+    agentId: 'host',
+    status: 'UP' as const,
+    startedAtMs: 0,
+    working: state.taskId !== null,
+    drain: null,
+  });
+  const instances = {
+    list: () => [view()],
+    find: view,
+    idleInstance: () => (state.taskId === null ? {} : undefined),
+    attemptOn: () =>
+      state.taskId === null ? null : { taskId: state.taskId, attempt: 1, instanceId: 'press' },
+    idleSinceMsOf: () => (state.taskId === null ? state.idleSinceMs : null),
+    agents: () => [],
+  };
+  return { state, instances };
+}
+
+const assignment = (number: number): Assignment => ({
+  ref: { taskId: `task-${number}`, attempt: 1, instanceId: 'berlin:press' },
+  timeLimitMs: null,
+  job: SIM,
+});
+
+it('an upstream that assigns without end and acknowledges nothing is left, and takes no more memory', async () => {
+  const { hub, sent, closed, assign } = silentHub();
+  const { upstream, errors } = upstreamAt(hub);
   await upstream.start([]);
   await runtime.advance(0);
-  for (let number = 0; number < 5000; number++) assign(number);
+  for (let number = 0; number < 5000; number++) assign(assignment(number));
   await runtime.advance(1);
   expect(sent).toHaveLength(1000);
   expect(sent[0]).toMatchObject({ taskId: 'task-0', outcome: 'RETURNED' });
   expect(closed).toEqual(['a flood of assignments']);
   expect(errors).toEqual([expect.stringContaining('assigns more than this hub lends')]);
+  await upstream.stop();
+});
+
+it('an instance that a canceled loan still uses after its report is offered again when it is free', async () => {
+  const { hub, sent, lent } = silentHub();
+  const { state, instances } = onePress();
+  const origin = { hub: 'https://hq.example.com', user: null };
+  const loan: Loan = { upstream: 'hq', ref: assignment(1).ref, proof: null, origin };
+  const task = {
+    id: 'loan',
+    type: 'SIMULATE_WORK',
+    loan,
+    startedAtMs: 0,
+    attempt: 1,
+    instance: { id: 'press' },
+  };
+  let stored = { ...task, status: 'RUNNING', message: null, endedAtMs: null as number | null };
+  state.taskId = 'loan';
+  const archive = {
+    find: async () => stored,
+    filesOf: async () => ({ outputFiles: [], log: null }),
+    formerAttempts: async () => [],
+  };
+  const { upstream } = upstreamAt(hub, { instances, archive });
+  await upstream.start([stored as unknown as Task & { loan: Loan }]);
+  await runtime.advance(0);
+  expect(lent.splice(0)).toEqual(['berlin:press OFFERED']);
+
+  stored = { ...stored, status: 'CANCELED', endedAtMs: runtime.clock.nowMs() };
+  upstream.taskChanged('loan');
+  await runtime.advance(20_000);
+  expect([sent.length, lent.length]).toEqual([0, 0]);
+  await runtime.advance(20_000);
+  expect(sent).toMatchObject([{ outcome: 'RETURNED' }]);
+  expect(lent.splice(0)).toEqual(['berlin:press IN_USE']);
+
+  state.taskId = null;
+  state.idleSinceMs = runtime.clock.monotonicMs();
+  upstream.instanceChanged('press');
+  await runtime.advance(1000);
+  expect(lent).toEqual(['berlin:press OFFERED']);
   await upstream.stop();
 });

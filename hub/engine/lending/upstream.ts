@@ -111,7 +111,7 @@ export class Upstream {
       settings,
       instances,
       hostEnds,
-      isLoan: (taskId) => this.#byTask.has(taskId),
+      isLoan: (taskId) => this.#byTask.get(taskId)?.isReported === false,
       isPaused,
       onOthers: () => this.#rejoinSoon(),
       clock: runtime.clock,
@@ -129,6 +129,7 @@ export class Upstream {
       transitions,
       instances,
       reporting,
+      reported: (loan) => this.#reported(loan),
       timers: runtime.timers,
       clock: runtime.clock,
       log,
@@ -320,6 +321,12 @@ export class Upstream {
   #add(loan: OpenLoan): void {
     this.#loans.set(attemptKey(loan.ref), loan);
     this.#byTask.set(loan.taskId, loan);
+  }
+
+  /** The upstream knows from now on that the loan is over; its instance may be in use for longer. */
+  #reported({ taskId, ref }: OpenLoan): void {
+    const instanceId = ref.instanceId.slice(this.#settings.prefix.length);
+    if (this.#ports.instances.attemptOn(instanceId)?.taskId === taskId) this.#lent.changed(instanceId);
   }
 
   /** The upstream has acknowledged the end of a loan. */
