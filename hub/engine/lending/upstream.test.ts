@@ -1,4 +1,5 @@
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { Job } from '@workbench-hub/shared/domain/job';
 import type {
   Assignment,
   Hub,
@@ -13,6 +14,13 @@ import type { LendingRule } from './lending-settings.js';
 import { Upstream, type UpstreamPorts } from './upstream.js';
 
 const SIM = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+const BATCH_JOB: Job = {
+  type: 'EXECUTE_BATCH_JOB',
+  model: null,
+  scripts: [{ digest: 'a'.repeat(64), sizeBytes: 3 }],
+  additionalFiles: [],
+  variables: [],
+};
 
 const LEND: LendingRule = {
   labels: [],
@@ -172,4 +180,19 @@ it('an instance that a canceled loan still uses after its report is offered agai
   await runtime.advance(1000);
   expect(lent).toEqual(['berlin:press OFFERED']);
   await upstream.stop();
+});
+
+it('a loan whose inputs are still fetched is given back when the hub stops', async () => {
+  const { hub, sent, assign } = silentHub();
+  const { instances } = onePress();
+  const files = { hold: () => ({ release: () => undefined }), find: () => new Promise(() => undefined) };
+  const { upstream } = upstreamAt(hub, { instances, files });
+  await upstream.start([]);
+  await runtime.advance(0);
+  assign({ ...assignment(1), job: BATCH_JOB });
+  await runtime.advance(1000);
+  expect(sent).toEqual([]);
+  await upstream.stop();
+  expect(sent).toMatchObject([{ ...assignment(1).ref, outcome: 'RETURNED' }]);
+  expect(sent[0]).not.toHaveProperty('hostFault');
 });

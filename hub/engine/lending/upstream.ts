@@ -190,6 +190,9 @@ export class Upstream {
   async stop(): Promise<void> {
     this.#rejoin?.cancel();
     this.#lent.stop();
+    // While the connection lasts: nothing here tells of them in the next term.
+    for (const loan of this.#byTask.values())
+      if (!loan.hasTask) void this.#ends.giveBack(loan, 'the hub that lends the instance is stopping');
     this.#ends.stop();
     for (const loan of this.#byTask.values()) loan.end();
     await this.#session.stop();
