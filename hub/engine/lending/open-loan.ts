@@ -1,6 +1,6 @@
 /** A loan that the upstream has given and whose end it has not acknowledged. */
 import type { AttemptRef, TaskType } from '@workbench-hub/shared/domain/task';
-import type { Assignment } from '@workbench-hub/shared/joining/ports/hub';
+import type { Assignment, HubConnection } from '@workbench-hub/shared/joining/ports/hub';
 import type { Loan } from '../../core/task.js';
 
 const OVER = new Error('the loan is over');
@@ -11,6 +11,8 @@ export class OpenLoan {
   readonly taskId: string;
   /** Whether its job prints, and so is followed. */
   readonly isFollowed: boolean;
+  /** Connection on which its output was passed on last. */
+  followedOn: HubConnection | undefined;
   /** Whether the task may be in the store. */
   hasTask: boolean;
   /** Whether its report is made. */

@@ -42,7 +42,10 @@ function silentHub() {
   const sent: AttemptReport[] = [];
   /** States of lent instances, as introduced and sent. */
   const lent: string[] = [];
+  /** Output, with the number of its connection from 1 on. */
+  const output: string[] = [];
   const closed: string[] = [];
+  const connections: HubConnection[] = [];
   const listeners: HubListener[] = [];
   const tell = ({ id, lent: state }: InstanceState) => void lent.push(`${id} ${state}`);
   const hub: Hub = {
@@ -51,12 +54,14 @@ function silentHub() {
     join: (_, listener) =>
       new Promise((resolve) => {
         const ended = new AbortController();
+        const number = connections.length + 1;
         const connection: Partial<HubConnection> = {
           ended: ended.signal,
           inlineBlobBytes: 0,
           isOutputStorageOn: false,
           isCongested: () => false,
           sendInstance: tell,
+          sendOutput: (_ref, _offset, text) => void output.push(`${number}: ${text}`),
           sendReport: (report) => {
             if (!ended.signal.aborted) sent.push(report);
           },
@@ -68,11 +73,13 @@ function silentHub() {
         };
         for (const state of listener.introduce().instances) tell(state);
         listeners.push(listener);
+        connections.push(connection as HubConnection);
         listener.onJoined(connection as HubConnection);
       }),
   };
   const assign = (given: Assignment) => listeners.at(-1)?.onAssign(given);
-  return { hub, sent, lent, closed, assign };
+  const disconnect = () => connections.at(-1)?.close('the link is broken');
+  return { hub, sent, lent, output, closed, connections, assign, disconnect };
 }
 
 /** The lending to this hub; `fields` take the place of ports that do nothing. */
@@ -195,4 +202,50 @@ it('a loan whose inputs are still fetched is given back when the hub stops', asy
   await upstream.stop();
   expect(sent).toMatchObject([{ ...assignment(1).ref, outcome: 'RETURNED' }]);
   expect(sent[0]).not.toHaveProperty('hostFault');
+});
+
+it('what a loan prints is passed on once over the connection of the time, however often it has changed', async () => {
+  const { hub, output, connections, assign, disconnect } = silentHub();
+  const { state, instances } = onePress();
+  let arrive: () => void = () => undefined;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const found = { sizeBytes: 3, isEncrypted: false, open: () => undefined };
+  const files = {
+    hold: () => ({ release: () => undefined }),
+    find: () => arrived.then(() => found),
+  };
+  let followers = 0;
+  const logFollower = {
+    follow: async function* (_id: string, _from: unknown, end: AbortSignal) {
+      followers++;
+      yield { type: 'output', offset: 0, text: 'step 1' };
+      await new Promise((resolve) => end.addEventListener('abort', resolve));
+      followers--;
+    },
+  };
+  const transitions = {
+    create: async ({ id }: Task) => {
+      upstream.enqueued(id);
+      state.taskId = id;
+    },
+  };
+  const scheduler = { place: async () => true };
+  const { upstream } = upstreamAt(hub, { instances, files, transitions, scheduler, logFollower });
+  await upstream.start([]);
+  await runtime.advance(0);
+  assign({ ...assignment(1), job: BATCH_JOB });
+  await disconnect();
+  await runtime.advance(5000);
+  expect([connections.length, output]).toEqual([2, []]);
+
+  arrive();
+  await runtime.advance(0);
+  expect([output.splice(0), followers]).toEqual([['2: step 1'], 1]);
+  await disconnect();
+  await runtime.advance(5000);
+  expect([output, followers]).toEqual([['3: step 1'], 1]);
+  await upstream.stop();
+  expect(followers).toBe(0);
 });

@@ -1,4 +1,5 @@
 /** One upstream during a term of the scheduler: the session with it, the instances that are lent to it, and its loans. */
+import { setMaxListeners } from 'node:events';
 import { lowerHubsOf, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '@workbench-hub/shared/domain/joined-hub';
 import type { WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
@@ -14,6 +15,7 @@ import type {
 } from '@workbench-hub/shared/joining/ports/hub';
 import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
 import { Reporting } from '@workbench-hub/shared/joining/reporting';
+import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -281,6 +283,8 @@ export class Upstream {
   }
 
   #joined(connection: HubConnection): void {
+    // Each loan that prints waits for its end.
+    setMaxListeners(0, connection.ended);
     this.#lent.joined(connection);
     this.agentsChanged();
     this.#reporting.joined(connection);
@@ -302,8 +306,11 @@ export class Upstream {
     if (!loan) return;
     this.#add(loan);
     this.#audit('LOAN', loan.taskId, loan.loan.origin);
-    const { connection } = this.#session;
-    void this.#starts.run(loan, assignment).then(() => connection && this.#follow(loan, connection));
+    void this.#starts.run(loan, assignment).then(() => {
+      // The present one: the upstream may have been joined again meanwhile.
+      const { connection } = this.#session;
+      if (connection) void this.#follow(loan, connection);
+    });
   }
 
   /** Whether the upstream has more assignments open than a sound one ever has; if so, its connection is ended. */
@@ -340,9 +347,12 @@ export class Upstream {
 
   /** Passes on what the scripts print, from the beginning that is still kept. Never rejects. */
   async #follow(loan: OpenLoan, connection: HubConnection): Promise<void> {
-    const { taskId, ref } = loan;
-    if (!loan.isFollowed || !loan.hasTask || loan.isReported) return;
-    const end = AbortSignal.any([loan.over, connection.ended]);
+    if (!loan.isFollowed || !loan.hasTask || loan.isReported || loan.followedOn === connection) return;
+    loan.followedOn = connection;
+    await withAnyOf([loan.over, connection.ended], (end) => this.#passOn(loan, connection, end));
+  }
+
+  async #passOn({ taskId, ref }: OpenLoan, connection: HubConnection, end: AbortSignal): Promise<void> {
     try {
       for await (const event of this.#ports.logFollower.follow(taskId, { attempt: 0, offset: 0 }, end)) {
         if (event.type === 'output' && !connection.isCongested())
