@@ -1,4 +1,5 @@
 /** The spool of loans: the rows of open loans and the blobs of this hub. Nothing is written twice. */
+import { createHash } from 'node:crypto';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { attemptKey } from '@workbench-hub/shared/domain/task';
 import { TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
@@ -24,10 +25,28 @@ export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions)
       throw new TransferFailed('UNAVAILABLE', messageOf(error), { cause: error });
     });
     if (!found) throw new BlobLost(`blob ${file.digest} is missing`);
+    if (found.sizeBytes !== file.sizeBytes) throw wrongSize(file, found.sizeBytes);
     return found.open({ start: fromByte, end: found.sizeBytes });
   };
   async function* read(file: FileRef, fromByte: number): AsyncGenerator<Uint8Array> {
-    if (fromByte < file.sizeBytes) yield* (await open(file, fromByte)) as AsyncIterable<Uint8Array>;
+    let position = fromByte;
+    if (fromByte < file.sizeBytes) {
+      for await (const piece of (await open(file, fromByte)) as AsyncIterable<Uint8Array>) {
+        position += piece.length;
+        yield piece;
+      }
+    }
+    if (position !== file.sizeBytes) throw wrongSize(file, position);
+  }
+  /** Reads all of a blob; fails after the end when it has another digest. */
+  async function* readVerified(file: FileRef): AsyncGenerator<Uint8Array> {
+    const hash = createHash('sha256');
+    for await (const piece of read(file, 0)) {
+      hash.update(piece);
+      yield piece;
+    }
+    const digest = hash.digest('hex');
+    if (digest !== file.digest) throw new BlobLost(`blob ${file.digest} has the digest ${digest} now`);
   }
   const acknowledge = async ({ report, folder }: SpooledReport) => {
     const loan = loanOf(folder ?? '');
@@ -43,12 +62,15 @@ export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions)
     read: (_, file, fromByte) => read(file, fromByte),
     readSmall: async (_, file) => {
       const pieces: Uint8Array[] = [];
-      for await (const piece of read(file, 0)) pieces.push(piece);
+      for await (const piece of readVerified(file)) pieces.push(piece);
       return Buffer.concat(pieces);
     },
     verify: async (_, file) => {
-      // A damaged blob fails the stream.
-      for await (const _piece of read(file, 0));
+      for await (const _piece of readVerified(file));
     },
   };
+}
+
+function wrongSize({ digest, sizeBytes }: FileRef, foundBytes: number): BlobLost {
+  return new BlobLost(`blob ${digest} has ${foundBytes} instead of ${sizeBytes} bytes`);
 }
