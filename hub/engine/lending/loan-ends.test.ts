@@ -15,6 +15,7 @@ let stored: Partial<Task> | undefined;
 let ends: LoanEnds;
 /** Lets what is under way go on. */
 let advance: () => Promise<void>;
+let timersLeft: () => number;
 
 beforeEach(() => {
   reports = [];
@@ -23,6 +24,7 @@ beforeEach(() => {
   const runtime = manualRuntime();
   const { clock, timers } = runtime;
   advance = () => runtime.advance(0);
+  timersLeft = () => runtime.pendingTimers;
   ends = new LoanEnds({
     archive: {
       find: async () => {
@@ -96,4 +98,16 @@ it.each([
   await advance();
   expect([loan.isVoid, loan.isOver]).toEqual([false, isOver]);
   expect(reports.map(({ outcome }) => outcome)).toEqual(ended);
+});
+
+it('giving a loan back ends at a stop, also while the store is away, and says nothing then', async () => {
+  let isSettled = false;
+  void ends.giveBack(openLoan(true), 'the site uses it itself').then(() => {
+    isSettled = true;
+  });
+  await advance();
+  expect(isSettled).toBe(false);
+  ends.stop();
+  await advance();
+  expect([isSettled, reports, timersLeft()]).toEqual([true, [], 0]);
 });

@@ -35,6 +35,8 @@ export class LoanEnds {
   /** Loans whose task is being looked at; true when it has changed since. */
   readonly #looking = new Map<OpenLoan, boolean>();
   readonly #timers = new Set<Timer>();
+  /** Ends the waits for the store. */
+  readonly #waits = new Set<() => void>();
   #isStopped = false;
 
   constructor(options: LoanEndsOptions) {
@@ -44,6 +46,7 @@ export class LoanEnds {
   stop(): void {
     this.#isStopped = true;
     for (const timer of this.#timers) timer.cancel();
+    for (const end of this.#waits) end();
   }
 
   /** Goes on with a loan of an earlier term, as its task is now. */
@@ -163,7 +166,7 @@ export class LoanEnds {
     this.#options.reported(loan);
   }
 
-  /** Repeats a step until the store has carried it out. */
+  /** Repeats a step until the store has carried it out, or the loans of this term are over. */
   async #patiently(loan: OpenLoan, step: () => Promise<void>): Promise<void> {
     while (!this.#isStopped) {
       try {
@@ -174,9 +177,22 @@ export class LoanEnds {
           { err: error, taskId: loan.taskId },
           'the state of a loan could not be read; trying again',
         );
-        await new Promise<void>((resolve) => this.#after(AGAIN_AFTER_MS, resolve));
+        await this.#pause();
       }
     }
+  }
+
+  /** Resolves after a while, or at once when there is no further try. */
+  async #pause(): Promise<void> {
+    if (this.#isStopped) return;
+    let end: () => void = () => undefined;
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#waits.add(end);
+    this.#after(AGAIN_AFTER_MS, end);
+    await over;
+    this.#waits.delete(end);
   }
 
   #after(delayMs: number, then: () => void): void {
