@@ -501,6 +501,19 @@ describe('a claim', () => {
     expect(logLines.at(-1)).not.toHaveProperty('taskId');
   });
 
+  test('that is canceled and ends in time keeps its program, however long its outputs take', async () => {
+    await start();
+    const claim = supervisor.reserve({ taskId: 'task' });
+    claim?.cancel('task');
+    await runtime.advance(9000);
+    await claim?.endJob('task', false);
+    await runtime.advance(60_000);
+    expect(programs.last.calls).not.toContain('kill');
+    claim?.release(false);
+    expect(programs.started).toHaveLength(1);
+    expect(supervisor.state().status).toBe('UP');
+  });
+
   test('that is released in time leaves no deadline', async () => {
     await start();
     const claim = supervisor.reserve({ taskId: 'task' });

@@ -57,7 +57,7 @@ export interface Reservation {
   readonly lost: AbortSignal;
   /** Delivers the output of scripts from now on. */
   listen(onOutput: (text: string) => Promise<void> | undefined): void;
-  /** Asks the program to end the job, and kills it when the deadline passes before {@link release}. */
+  /** Asks the program to end the job, and kills it when the deadline passes before {@link endJob} is done, or {@link release}. */
   cancel(taskId: string): void;
   /** Ends processes that the job left running; `completed`: the program has run it to its end. A program in a sandbox ends as a
    *  whole, and the instance starts another. Resolves when no process is left; never rejects. */
@@ -158,10 +158,14 @@ export class Supervisor {
         });
       },
       endJob: async (endedTaskId, completed) => {
-        if (run.program.directory === null) return run.program.endOrphans(endedTaskId);
-        run.endedWithJob ??= { completed };
-        run.program.kill();
-        await run.program.ended;
+        if (run.program.directory === null) await run.program.endOrphans(endedTaskId);
+        else {
+          run.endedWithJob ??= { completed };
+          run.program.kill();
+          await run.program.ended;
+        }
+        // What follows is the agent's work, however long it takes.
+        deadline?.cancel();
       },
       release: (completed) => {
         deadline?.cancel();
