@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BlobLost, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
@@ -112,6 +112,26 @@ describe('a spool', () => {
     const damaged = spool.verify(folder.name, { digest: 'ab', sizeBytes: 8 });
     await expect(damaged).rejects.toThrow(BlobLost);
     await expect(damaged).rejects.toThrow(/^the spooled blob ab has the digest [0-9a-f]{64} now$/);
+    await spool.close();
+  });
+
+  test('tries a blob again that cannot be read for now, and counts one that is gone as lost', async () => {
+    const spool = await open();
+    const { name } = await spool.createFolder(REF);
+    const path = join(directory, 'files', name, 'ab');
+    // Neither file nor folder, but a link to itself: another error than that of a missing file, also for root.
+    await symlink('ab', path);
+    const file = { digest: 'ab', sizeBytes: 3 };
+    const read = async () => {
+      for await (const _ of spool.read(name, file, 0));
+    };
+    const unavailable = expect.objectContaining({ name: 'TransferFailed', failure: 'UNAVAILABLE' });
+    await expect(read()).rejects.toThrow(unavailable);
+    await expect(spool.verify(name, file)).rejects.toThrow(unavailable);
+    expect(() => spool.readSmall(name, file)).toThrow(unavailable);
+    await rm(path);
+    await expect(read()).rejects.toThrow(BlobLost);
+    expect(() => spool.readSmall(name, file)).toThrow(BlobLost);
     await spool.close();
   });
 });

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
+import { TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { BlobLost, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
@@ -24,6 +25,9 @@ import { Journal } from './journal.js';
 import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
+
+/** Error codes of a file that another try cannot read either: it is gone, is none, or the disk has lost its bytes. */
+const LOST_CODES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO']);
 
 /** Size below which the journal is not compacted. */
 const COMPACT_AT_BYTES = 1024 * 1024;
@@ -173,7 +177,7 @@ function readSmall(path: string, { digest }: FileRef): Buffer {
   try {
     content = readFileSync(path);
   } catch (error) {
-    throw new BlobLost(`the spooled blob ${digest} cannot be read: ${messageOf(error)}`, { cause: error });
+    throw unread(digest, error);
   }
   const actual = createHash('sha256').update(content).digest('hex');
   if (actual !== digest) throw new BlobLost(`the spooled blob ${digest} has the digest ${actual} now`);
@@ -193,10 +197,17 @@ async function* readBlob(
       yield chunk;
     }
   } catch (error) {
-    const why = messageOf(error);
-    throw new BlobLost(`the spooled blob ${digest} cannot be read: ${why}`, { cause: error });
+    throw unread(digest, error);
   }
   if (position !== sizeBytes) {
     throw new BlobLost(`the spooled blob ${digest} has ${position} instead of ${sizeBytes} bytes`);
   }
+}
+
+/** The error of a blob that could not be read: lost, or to be tried again, such as with too many open files. */
+function unread(digest: string, error: unknown): BlobLost | TransferFailed {
+  const message = `the spooled blob ${digest} cannot be read: ${messageOf(error)}`;
+  return LOST_CODES.has(codeOf(error))
+    ? new BlobLost(message, { cause: error })
+    : new TransferFailed('UNAVAILABLE', message, { cause: error });
 }

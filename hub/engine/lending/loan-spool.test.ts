@@ -12,11 +12,14 @@ const FILE = { digest: createHash('sha256').update(CONTENT).digest('hex'), sizeB
 let stored: Buffer | undefined;
 /** Size of the blob as the store tells it; that on the disk unless it is set. */
 let toldBytes: number | undefined;
+/** Fault of the disk; undefined for none. */
+let fault: Error | undefined;
 let spool: ReportSpool;
 
 beforeEach(() => {
   stored = CONTENT;
   toldBytes = undefined;
+  fault = undefined;
   spool = loanSpool({
     files: {
       find: async () => {
@@ -26,7 +29,13 @@ beforeEach(() => {
             sizeBytes: toldBytes ?? content.length,
             isEncrypted: false,
             open: ({ start, end } = { start: 0, end: content.length }) =>
-              Readable.from([content.subarray(start, end)]),
+              fault
+                ? new Readable({
+                    read() {
+                      this.destroy(fault);
+                    },
+                  })
+                : Readable.from([content.subarray(start, end)]),
           }
         );
       },
@@ -63,4 +72,11 @@ it.each([
   toldBytes = bytes;
   await expect(read(2)).rejects.toThrow(BlobLost);
   await expect(spool.verify('loan', FILE)).rejects.toThrow(BlobLost);
+});
+
+it('a blob that cannot be read for now is not lost', async () => {
+  fault = Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+  const unavailable = expect.objectContaining({ name: 'TransferFailed', failure: 'UNAVAILABLE' });
+  await expect(read(2)).rejects.toThrow(unavailable);
+  await expect(spool.readSmall('loan', FILE)).rejects.toThrow(unavailable);
 });

@@ -31,9 +31,14 @@ export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions)
   async function* read(file: FileRef, fromByte: number): AsyncGenerator<Uint8Array> {
     let position = fromByte;
     if (fromByte < file.sizeBytes) {
-      for await (const piece of (await open(file, fromByte)) as AsyncIterable<Uint8Array>) {
-        position += piece.length;
-        yield piece;
+      const content = await open(file, fromByte);
+      try {
+        for await (const piece of content as AsyncIterable<Uint8Array>) {
+          position += piece.length;
+          yield piece;
+        }
+      } catch (error) {
+        throw ofTheSystem(error) ?? error;
       }
     }
     if (position !== file.sizeBytes) throw wrongSize(file, position);
@@ -73,4 +78,10 @@ export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions)
 
 function wrongSize({ digest, sizeBytes }: FileRef, foundBytes: number): BlobLost {
   return new BlobLost(`blob ${digest} has ${foundBytes} instead of ${sizeBytes} bytes`);
+}
+
+/** The error of a place of blobs that may be read again later; undefined for that of a damaged blob. */
+function ofTheSystem(error: unknown): TransferFailed | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined;
+  return new TransferFailed('UNAVAILABLE', error.message, { cause: error });
 }

@@ -19,11 +19,12 @@ export interface ReportSpool {
   put(spooled: SpooledReport): Promise<void>;
   /** Forgets the report and removes its blobs. */
   acknowledge(spooled: SpooledReport): Promise<void>;
-  /** Reads a blob from `fromByte` on; throws {@link BlobLost}, at any time, when it is missing or damaged. */
+  /** Reads a blob from `fromByte` on; throws {@link BlobLost}, at any time, when it is missing or damaged, and TransferFailed
+   *  `UNAVAILABLE` when it cannot be read for now. */
   read(folder: string, file: FileRef, fromByte: number): AsyncIterable<Uint8Array>;
-  /** Reads all of a small blob, at once if it can; throws or rejects with {@link BlobLost} when it is missing or damaged. */
+  /** Reads all of a small blob, at once if it can; throws or rejects as {@link read}, also when its digest differs. */
   readSmall(folder: string, file: FileRef): Buffer | Promise<Buffer>;
-  /** Reads all of a blob; rejects with {@link BlobLost} when its digest differs. */
+  /** Reads all of a blob; rejects as {@link read}, also when its digest differs. */
   verify(folder: string, file: FileRef): Promise<void>;
 }
 
