@@ -50,7 +50,7 @@ export async function openUpstreams(
         hours: lend.hours.map(hoursOf),
         hasHosts: lend.hosts,
       },
-      hub: ofHubs(link, { agentId: upstream.id, secret, tls: () => tls.current(), clock: runtime.clock }),
+      hub: ofHubs(link, { agentId: upstream.id, secret, tls: () => tls.current(), runtime }),
     });
   }
   return opened;
@@ -61,7 +61,7 @@ function ofHubs(link: Hub, options: Parameters<typeof askStatus>[1]): Hub {
   return {
     ...link,
     join: async (address, listener, signal) => {
-      const answer = await askStatus(address, options);
+      const answer = await askStatus(address, options, signal);
       if (answer.kind !== 'ANSWERED') throw new JoinFailed(answer.reason);
       if (answer.status?.takesHubs !== true) {
         const version = answer.status ? `has version ${answer.status.hubVersion}` : 'is of an early version';

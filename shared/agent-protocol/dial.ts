@@ -1,6 +1,6 @@
 /** The WebSocket client of the agent link. */
 import { type ClientOptions, WebSocket } from 'ws';
-import type { Clock } from '../runtime/runtime.js';
+import type { Runtime, Timer } from '../runtime/runtime.js';
 import type { Transport } from './link.js';
 import { MAX_FRAME_BYTES } from './messages.js';
 
@@ -53,16 +53,41 @@ interface StatusReceived {
   readonly receivedAtMs: number;
 }
 
-/** Opens a connection, receives the hub's status, and ends it. Rejects as {@link dial}. */
-export function dialForStatus(options: DialOptions, clock: Clock): Promise<StatusReceived> {
+/** Time in which an open connection brings the status; longer than that of an older hub. */
+const STATUS_WITHIN_MS = 15_000;
+
+/** Opens a connection, receives the hub's status, and ends it. Rejects as {@link dial}, when neither comes in time, and with the reason of
+ *  the signal. */
+export function dialForStatus(
+  options: DialOptions,
+  { clock, timers }: Pick<Runtime, 'clock' | 'timers'>,
+  signal?: AbortSignal,
+): Promise<StatusReceived> {
   return new Promise((resolve, reject) => {
-    const socket = open(options, reject);
-    const received = (text: string | undefined) => resolve({ text, receivedAtMs: clock.nowMs() });
-    socket.once('message', (data) => {
-      received(data.toString());
+    let deadline: Timer | undefined;
+    const end = () => {
+      deadline?.cancel();
+      signal?.removeEventListener('abort', onAbort);
       socket.terminate();
+    };
+    const failed = (error: unknown) => {
+      reject(error);
+      end();
+    };
+    const received = (text: string | undefined) => {
+      resolve({ text, receivedAtMs: clock.nowMs() });
+      end();
+    };
+    const onAbort = () => failed(signal?.reason);
+    const socket = open(options, failed);
+    socket.once('open', () => {
+      const late = new Error(`the hub does not tell its status within ${STATUS_WITHIN_MS / 1000} s`);
+      deadline = timers.after(STATUS_WITHIN_MS, () => failed(late));
     });
+    socket.once('message', (data) => received(data.toString()));
     socket.once('close', () => received(undefined));
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
 

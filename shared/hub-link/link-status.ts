@@ -4,7 +4,7 @@ import { type Dispatcher, request } from 'undici';
 import { DialRefused, type DialTls, dialForStatus } from '../agent-protocol/dial.js';
 import { type LinkStatus, linkStatus } from '../agent-protocol/messages.js';
 import { JoinFailed } from '../joining/ports/hub.js';
-import type { Clock } from '../runtime/runtime.js';
+import type { Runtime } from '../runtime/runtime.js';
 import { livenessUrl, statusUrl } from './addresses.js';
 import { connectionFault, dialFailure } from './connection-failures.js';
 import { parsedJson } from './parsed-json.js';
@@ -15,7 +15,7 @@ export interface StatusOptions {
   readonly agentId: string;
   readonly secret: AgentSecret;
   readonly tls: () => Promise<DialTls>;
-  readonly clock: Clock;
+  readonly runtime: Pick<Runtime, 'clock' | 'timers'>;
 }
 
 /** Result of the question; a `reason` contains the remedy. */
@@ -30,15 +30,16 @@ export type StatusAnswer =
 
 const TIMEOUT_MS = 10_000;
 
-/** Never rejects for what an operator can correct. */
+/** Never rejects for what an operator can correct. `signal` ends the question: the hub counts as unreachable. */
 export async function askStatus(
   address: string,
-  { agentId, secret, tls, clock }: StatusOptions,
+  { agentId, secret, tls, runtime }: StatusOptions,
+  signal?: AbortSignal,
 ): Promise<StatusAnswer> {
   try {
     const options = { token: await secret.read(), tls: await tls(), handshakeTimeoutMs: TIMEOUT_MS };
     const url = statusUrl(address, agentId);
-    const { text, receivedAtMs } = await dialForStatus({ ...options, url }, clock);
+    const { text, receivedAtMs } = await dialForStatus({ ...options, url }, runtime, signal);
     const parsed = linkStatus.safeParse(parsedJson(text ?? ''));
     if (!parsed.success) return { kind: 'ANSWERED', status: undefined, offsetMs: 0 };
     return { kind: 'ANSWERED', status: parsed.data, offsetMs: receivedAtMs - parsed.data.clockMs };

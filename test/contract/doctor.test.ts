@@ -117,7 +117,7 @@ describe('the doctor', () => {
         upstream('away', { token: 'any', url: 'ws://127.0.0.1:9' }),
       ],
     });
-    const findings = await checkUpstreamLinks(config, systemRuntime.clock);
+    const findings = await checkUpstreamLinks(config, systemRuntime);
     expect(findings).toEqual([
       expect.objectContaining({ state: 'OK', message: `${url}, version 0.1.0, accepts this hub as berlin` }),
       expect.objectContaining({

@@ -17,5 +17,5 @@ export async function examine(config: AgentConfig, options: DoctorOptions): Prom
       ? tryPrograms(config, { environment, sandbox, prepareDirectory, runtime })
       : Promise.resolve([]),
   );
-  return [ok('configuration', 'valid'), ...host, ...(await checkHubs(config, runtime.clock))];
+  return [ok('configuration', 'valid'), ...host, ...(await checkHubs(config, runtime))];
 }

@@ -5,7 +5,7 @@ import { type Finding, fault, faultWithRemedy, ok, warning } from '@workbench-hu
 import { askStatus, reachServer } from '@workbench-hub/shared/hub-link/link-status';
 import { hubConnections, readTlsFiles, TlsFiles } from '@workbench-hub/shared/hub-link/tls';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { secretOf } from '../../agent-secret.js';
 import { type AgentConfig, hubAddresses } from '../../config.js';
 import { trustSystemFor } from '../../trusted-authorities.js';
@@ -14,7 +14,7 @@ import { trustSystemFor } from '../../trusted-authorities.js';
 const MAX_OFFSET_MS = 5000;
 
 /** Asks each hub whether this agent could join it; the agent does not join. */
-export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Finding[]> {
+export async function checkHubs(config: AgentConfig, runtime: Runtime): Promise<Finding[]> {
   const secret = await secretOf(config).catch((error: unknown) => {
     if (error instanceof StartRefused) return undefined;
     throw error;
@@ -26,7 +26,7 @@ export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Find
   for (const address of hubAddresses(config)) {
     // The absence of a secret has its own finding.
     const answer = secret
-      ? await askStatus(address, { agentId: config.id, secret, tls: () => readTlsFiles(config.tls), clock })
+      ? await askStatus(address, { agentId: config.id, secret, tls: () => readTlsFiles(config.tls), runtime })
       : ((await reachAddress(config, address)) ?? { kind: 'REACHED' as const });
     const reached = ok('hub', `a server answers at ${address}`);
     switch (answer.kind) {

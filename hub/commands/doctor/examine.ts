@@ -84,7 +84,7 @@ async function hostFindings(
 /** Loaded only when wanted: the link to other hubs costs time. */
 async function upstreamFindings(config: HubConfig, clock: Clock): Promise<Finding[]> {
   const { checkUpstreamLinks } = await import('./upstream-checks.js');
-  return checkUpstreamLinks(config, clock);
+  return checkUpstreamLinks(config, { clock, timers: systemRuntime.timers });
 }
 
 /** Checks the databases in dataDir and what belongs to them. */

@@ -3,26 +3,32 @@ import { type Finding, faultWithRemedy, ok, warning } from '@workbench-hub/share
 import { askStatus, type StatusAnswer } from '@workbench-hub/shared/hub-link/link-status';
 import { readTlsFiles } from '@workbench-hub/shared/hub-link/tls';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../../config.js';
 import { type UpstreamConfig, upstreamAddresses, upstreamName } from '../../upstream-config.js';
 import { upstreamSecret } from '../../upstream-secret.js';
 
+type StatusRuntime = Pick<Runtime, 'clock' | 'timers'>;
+
 /** Asks each upstream whether this hub could join it; the hub does not join. */
-export async function checkUpstreamLinks(config: HubConfig, clock: Clock): Promise<Finding[]> {
+export async function checkUpstreamLinks(config: HubConfig, runtime: StatusRuntime): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const upstream of config.upstreams) findings.push(...(await checkUpstream(upstream, config, clock)));
+  for (const upstream of config.upstreams) findings.push(...(await checkUpstream(upstream, config, runtime)));
   return findings;
 }
 
-async function checkUpstream(upstream: UpstreamConfig, config: HubConfig, clock: Clock): Promise<Finding[]> {
+async function checkUpstream(
+  upstream: UpstreamConfig,
+  config: HubConfig,
+  runtime: StatusRuntime,
+): Promise<Finding[]> {
   const check = `upstream ${upstreamName(upstream)}`;
   const { id: agentId, tls } = upstream;
   try {
     const secret = await upstreamSecret(upstream, config);
     const findings: Finding[] = [];
     for (const address of upstreamAddresses(upstream)) {
-      const answer = await askStatus(address, { agentId, secret, tls: () => readTlsFiles(tls), clock });
+      const answer = await askStatus(address, { agentId, secret, tls: () => readTlsFiles(tls), runtime });
       findings.push(findingOf(answer, { check, address, agentId }));
     }
     return findings;
