@@ -12,6 +12,8 @@ export function pastedVariables(text: string): readonly Variable[] | undefined {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'));
   if (/^[[{]/.test(text.trim())) return undefined;
+  // A single line is a value that may have any separator in it: `0,5` and `1, 2, 3` are no variables.
+  if (lines.length === 1 && !/[\t=]/.test(lines[0] ?? '')) return undefined;
   const rows = lines.map(rowOf);
   if (rows.length === 0 || rows.some((row) => row === undefined)) return undefined;
   // Two rows, of which each has as many columns: a spreadsheet with its names in the first row.
