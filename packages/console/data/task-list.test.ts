@@ -1,4 +1,4 @@
-import type { Hub, TaskItem } from '@workbench-hub/client';
+import type { Hub, TaskFilter, TaskItem } from '@workbench-hub/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LiveEvents } from './live-events.js';
 import { TaskList } from './task-list.js';
@@ -13,13 +13,17 @@ let close: () => void;
 let reset: () => void;
 /** End of the wait of each request; none waits by default. */
 let answer: Promise<void>;
+/** Beginning of the time of the filter, when it is asked for; undefined for none. */
+let from: string | undefined;
 
 const hub = {
-  window: async (_: unknown, { limit, after }: { limit: number; after?: string }) => {
+  window: async ({ from }: TaskFilter, { limit, after }: { limit: number; after?: string }) => {
     await answer;
     const first = after === undefined ? count : Number(after);
-    const numbers = Array.from({ length: Math.min(limit, first) }, (_, at) => first - at);
-    const next = first > limit ? { next: String(first - limit) } : {};
+    const earliest = from === undefined ? 1 : Date.parse(from) / 1000;
+    const matching = Math.max(0, first - earliest + 1);
+    const numbers = Array.from({ length: Math.min(limit, matching) }, (_, at) => first - at);
+    const next = matching > limit ? { next: String(first - limit) } : {};
     return { tasks: numbers.map(task), total: count, counts: {}, cursor: `h.${count}`, ...next };
   },
 } as unknown as Hub;
@@ -36,7 +40,8 @@ beforeEach(async () => {
   vi.useFakeTimers();
   count = 50_000;
   answer = Promise.resolve();
-  list = new TaskList(hub, live, {});
+  from = undefined;
+  list = new TaskList(hub, live, () => (from === undefined ? {} : { from }));
   close = list.open();
   await vi.advanceTimersByTimeAsync(0);
 });
@@ -84,6 +89,36 @@ it('keeps the rows to which it was scrolled, up to as many as can be shown', asy
   await grow(1);
   expect(shown().rows).toHaveLength(200);
   expect(shown()).toMatchObject({ hasMore: true, isFull: false });
+});
+
+describe('a filter that moves with the clock', () => {
+  const numbers = () => shown().rows.map(({ id }) => Number(id.slice(1)));
+  const oldest = () => numbers().at(-1);
+  const since = (number: number) => {
+    from = task(number).requestedAt;
+  };
+
+  it('drops rows that it has left, though nothing has changed', async () => {
+    since(49_500);
+    await grow(0);
+    while (shown().hasMore) await list.loadMore();
+    expect(oldest()).toBe(49_500);
+    since(49_700);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(oldest()).toBe(49_700);
+    expect(numbers()).toHaveLength(301);
+    expect(list.filter).toEqual({ from });
+  });
+
+  it('is asked for again when the list is opened again', async () => {
+    since(49_990);
+    await grow(0);
+    close();
+    since(49_995);
+    close = list.open();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(oldest()).toBe(49_995);
+  });
 });
 
 describe('older rows that are asked for while a request is on its way', () => {

@@ -13,6 +13,8 @@ const KEPT_ROWS = 1000;
 /** Shortest time between two requests that changes cause. */
 const REFRESH_MS = 1000;
 const RETRY_MS = 1000;
+/** Time after which a list whose filter moves with the clock asks again, though nothing has changed. */
+const FILTER_CHECK_MS = 60_000;
 
 export interface TaskListState {
   readonly rows: readonly TaskItem[];
@@ -42,7 +44,8 @@ export class TaskList {
   lastShown = 0;
   readonly #hub: Hub;
   readonly #live: LiveEvents;
-  readonly #filter: TaskFilter;
+  readonly #filterNow: () => TaskFilter;
+  #filter: TaskFilter;
   #closing = new AbortController();
   #next: string | undefined;
   /** Whether rows at the end were dropped, so that there is a gap between the last one and the next window. */
@@ -55,16 +58,27 @@ export class TaskList {
   #refreshedAtMs = 0;
   readonly #undo: (() => void)[] = [];
 
-  constructor(hub: Hub, live: LiveEvents, filter: TaskFilter) {
+  /** `filterNow` gives the filter as it is at present: one of the last hour moves with the clock. */
+  constructor(hub: Hub, live: LiveEvents, filterNow: () => TaskFilter) {
     this.#hub = hub;
     this.#live = live;
-    this.#filter = filter;
+    this.#filterNow = filterNow;
+    this.#filter = filterNow();
+  }
+
+  /** Filter by which the list was asked for last. */
+  get filter(): TaskFilter {
+    return this.#filter;
   }
 
   /** Loads the first window and follows changes, until the returned function is called. */
   open(): () => void {
     this.#closing = new AbortController();
+    const moving = setInterval(() => {
+      if (this.#filterNow().from !== this.#filter.from) this.#refreshSoon();
+    }, FILTER_CHECK_MS);
     this.#undo.push(
+      () => clearInterval(moving),
       this.#live.onEvents((events) => this.#merge(events)),
       this.#live.onReset(() => this.#refreshSoon()),
       reachability.subscribe(() => {
@@ -139,6 +153,7 @@ export class TaskList {
     }
     this.#isStale = false;
     this.#refreshedAtMs = Date.now();
+    this.#filter = this.#filterNow();
     await this.#alone(async () => {
       const window = await this.#hub.window(this.#filter, { limit: WINDOW }, this.#closing.signal);
       const rows = this.#rowsWith(window);
@@ -150,7 +165,7 @@ export class TaskList {
 
   /** Rows that begin with the newest window; the older ones stay as far as they are of use. */
   #rowsWith({ tasks, next }: Awaited<ReturnType<Hub['window']>>): readonly TaskItem[] {
-    const { rows } = this.state.get();
+    const rows = this.state.get().rows.filter(isSince(this.#filter.from));
     const isHeadEnough = rows.length > KEPT_ROWS && this.lastShown < WINDOW;
     const merged = isHeadEnough ? undefined : withHead(rows, tasks, next !== undefined);
     if (merged === undefined || merged.length <= tasks.length) {
@@ -209,4 +224,10 @@ export class TaskList {
 function mayBeOf(event: TaskEvent, study: TaskFilter['study']): boolean {
   if (event.type !== 'task' || study === undefined) return true;
   return (event.task.study?.id ?? 'none') === study;
+}
+
+/** Whether a row was requested since this time; any was for none. */
+function isSince(from: TaskFilter['from']): (row: TaskItem) => boolean {
+  const fromMs = Date.parse(from ?? '');
+  return ({ requestedAt }) => !(Date.parse(requestedAt) < fromMs);
 }

@@ -36,7 +36,7 @@ export function TasksScreen() {
         <span className="faint numbers" role="status">
           {total !== undefined && words.shown(numberText(total, language))}
         </span>
-        <BulkActions filters={filters} />
+        <BulkActions filters={filters} filterOfList={() => list.filter} />
       </header>
       <StatusTabs filters={filters} counts={counts} onChange={change} />
       <FilterBar filters={filters} onChange={change} />

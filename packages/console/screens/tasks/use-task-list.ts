@@ -13,8 +13,8 @@ let latest: { readonly search: string; readonly list: TaskList } | undefined;
 export function useTaskList(search: string) {
   const list = useMemo(() => {
     if (latest?.search !== search) {
-      const filter = hubFilterOf(filtersIn(search), nowMs());
-      latest = { search, list: new TaskList(hub, liveEvents, filter) };
+      const filters = filtersIn(search);
+      latest = { search, list: new TaskList(hub, liveEvents, () => hubFilterOf(filters, nowMs())) };
     }
     return latest.list;
   }, [search]);

@@ -1,9 +1,10 @@
+import type { TaskFilter } from '@workbench-hub/client';
 import { lazy, Suspense, useRef, useState } from 'react';
 import { nowMs } from '../../../base/clock.js';
 import { useRole } from '../../../data/hub.js';
 import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
-import { ALL_POINTS, type Filters, hubFilterOf, isUnfiltered } from '../filters.js';
+import { ALL_POINTS, type Filters, isUnfiltered } from '../filters.js';
 import type { BulkKind } from './bulk-change.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
@@ -12,11 +13,17 @@ const BulkDialog = lazy(async () => ({ default: (await import('./bulk-dialog.js'
 
 interface Asked {
   readonly kind: BulkKind;
-  readonly filter: ReturnType<typeof hubFilterOf>;
+  readonly filter: TaskFilter;
+}
+
+interface BulkActionsProps {
+  readonly filters: Filters;
+  /** Filter by which the list that is shown was asked for. */
+  readonly filterOfList: () => TaskFilter;
 }
 
 /** Cancel and delete of all tasks that the filters of the list match. */
-export function BulkActions({ filters }: { readonly filters: Filters }) {
+export function BulkActions({ filters, filterOfList }: BulkActionsProps) {
   const words = useWords<typeof en>({ en, de });
   const isUser = useRole('USER');
   const [asked, setAsked] = useState<Asked>();
@@ -29,7 +36,7 @@ export function BulkActions({ filters }: { readonly filters: Filters }) {
       onClick={(event) => {
         opener.current = event.currentTarget;
         const now = nowMs();
-        const filter = hubFilterOf(filters, now);
+        const filter = filterOfList();
         // Tasks that come while the reader decides are not meant.
         const toMs = Math.min(now, Date.parse(filter.to ?? '') || now);
         setAsked({ kind, filter: { ...filter, to: new Date(toMs).toISOString() } });
