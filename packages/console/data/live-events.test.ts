@@ -63,24 +63,38 @@ describe('the stream of a tab', () => {
   it('tells of changes, and knows those after the cursor of a list', async () => {
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11), task(12));
     await expect.poll(() => seen).toEqual(['reset', 'h.11', 'h.12']);
-    expect(cursors(live.after('h.11'))).toEqual(['h.12']);
-    expect(cursors(live.after('h.10'))).toEqual(['h.11', 'h.12']);
-    expect(cursors(live.after('h.12'))).toEqual([]);
+    const { received } = live;
+    expect(cursors(live.after('h.11', received))).toEqual(['h.12']);
+    expect(cursors(live.after('h.10', received))).toEqual(['h.11', 'h.12']);
+    expect(cursors(live.after('h.12', received))).toEqual([]);
   });
 
-  it('does not claim to know what was before it, or belongs to another history', async () => {
-    expect(live.after('h.10')).toBeUndefined();
+  it('knows what has come since a list was asked for, whose cursor is that of no change', async () => {
+    hub.tells({ type: 'hello', cursor: 'h.t120_1' }, task(11));
+    await expect.poll(() => seen).toContain('h.11');
+    const { received } = live;
+    hub.tells(task(12), task(13));
+    await expect.poll(() => seen).toContain('h.13');
+    expect(cursors(live.after('h.t123_4-1', received))).toEqual(['h.12', 'h.13']);
+    expect(cursors(live.after('h.t123_4-1', live.received))).toEqual([]);
+  });
+
+  it('does not claim to know what was before it', async () => {
+    const before = live.received;
+    expect(live.after('h.10', before)).toBeUndefined();
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
     await expect.poll(() => seen).toContain('h.11');
-    expect(live.after('h.9')).toBeUndefined();
-    expect(live.after('other.11')).toBeUndefined();
+    expect(live.after('h.9', before)).toBeUndefined();
   });
 
   it('begins anew after a reset', async () => {
-    hub.tells({ type: 'hello', cursor: 'h.10' }, task(11), { type: 'reset', cursor: 'k.3' });
+    hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
+    await expect.poll(() => seen).toContain('h.11');
+    const before = live.received;
+    hub.tells({ type: 'reset', cursor: 'k.3' });
     await expect.poll(() => seen.filter((each) => each === 'reset')).toHaveLength(2);
-    expect(live.after('h.11')).toBeUndefined();
-    expect(cursors(live.after('k.3'))).toEqual([]);
+    expect(live.after('h.11', before)).toBeUndefined();
+    expect(cursors(live.after('k.3', live.received))).toEqual([]);
   });
 
   it('continues at the last cursor after a refusal, without a reset', async () => {
@@ -93,10 +107,14 @@ describe('the stream of a tab', () => {
 
   it('forgets the oldest changes, and says so', async () => {
     const many = Array.from({ length: 5100 }, (_, number) => task(number + 1));
-    hub.tells({ type: 'hello', cursor: 'h.0' }, ...many);
+    hub.tells({ type: 'hello', cursor: 'h.0' }, task(0));
+    await expect.poll(() => seen).toContain('h.0');
+    const { received } = live;
+    hub.tells(...many);
     await expect.poll(() => seen.at(-1)).toBe('h.5100');
-    expect(live.after('h.50')).toBeUndefined();
-    expect(live.after('h.5000')).toHaveLength(100);
+    expect(live.after('h.50', received)).toBeUndefined();
+    expect(live.after('h.5000', received)).toHaveLength(100);
+    expect(live.after('h.100', received)).toHaveLength(5000);
   });
 });
 
@@ -109,9 +127,9 @@ it('reaches a tab that only listens', async () => {
   follower.onEvents((events) => void heard.push(...events.map(({ cursor }) => cursor)));
   follower.start();
   await expect.poll(() => follower.isLive.get()).toBe(true);
-  expect(follower.after('h.10')).toBeUndefined();
+  expect(follower.after('h.10', -1)).toBeUndefined();
   hub.tells(task(12));
   await expect.poll(() => heard.at(-1)).toBe('h.12');
-  expect(cursors(follower.after('h.11'))).toEqual(['h.12']);
+  expect(cursors(follower.after('h.11', follower.received))).toEqual(['h.12']);
   follower.close();
 });

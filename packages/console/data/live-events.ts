@@ -21,6 +21,8 @@ export class LiveEvents {
   readonly #listeners = new Set<(events: readonly TaskEvent[]) => void>();
   readonly #resetListeners = new Set<() => void>();
   #kept: TaskEvent[] = [];
+  /** Place of the first of them among all that were received. */
+  #keptFrom = 0;
   /** Cursor from which on this tab knows every change; undefined before the first one. */
   #knownFrom: string | undefined;
   #latest: string | undefined;
@@ -58,11 +60,21 @@ export class LiveEvents {
     return () => void this.#resetListeners.delete(listener);
   }
 
-  /** Changes after this cursor that are known here; undefined when some may be missing. */
-  after(cursor: string): readonly TaskEvent[] | undefined {
-    if (this.#knownFrom === undefined || !isSameHistory(cursor, this.#knownFrom)) return undefined;
-    if (placeOf(cursor) < placeOf(this.#knownFrom)) return undefined;
-    return this.#kept.filter((event) => placeOf(event.cursor) > placeOf(cursor));
+  /** Place behind all that this tab has received, for {@link after}. */
+  get received(): number {
+    return this.#keptFrom + this.#kept.length;
+  }
+
+  /**
+   * Changes that a response with this cursor may not show; undefined when some may be missing. Where the cursor is that of no
+   * change known here, all since the place at which it was asked for: some of them may be older than the response.
+   */
+  after(cursor: string, askedAt: number): readonly TaskEvent[] | undefined {
+    const at = this.#kept.findLastIndex((event) => event.cursor === cursor);
+    if (at >= 0) return this.#kept.slice(at + 1);
+    if (cursor === this.#knownFrom) return [...this.#kept];
+    if (this.#knownFrom === undefined || askedAt < this.#keptFrom) return undefined;
+    return this.#kept.slice(askedAt - this.#keptFrom);
   }
 
   async #lead(): Promise<void> {
@@ -128,6 +140,7 @@ export class LiveEvents {
     if (this.#kept.length > KEPT_EVENTS) {
       const dropped = this.#kept.splice(0, this.#kept.length - KEPT_EVENTS);
       this.#knownFrom = dropped.at(-1)?.cursor;
+      this.#keptFrom += dropped.length;
     }
     if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
   }
@@ -136,16 +149,9 @@ export class LiveEvents {
   #begin(cursor: string): void {
     this.#knownFrom = cursor;
     this.#latest = cursor;
+    // Behind all places that were given out.
+    this.#keptFrom = this.received + 1;
     this.#kept = [];
     for (const listener of this.#resetListeners) listener();
   }
-}
-
-/** Cursors of one history begin alike, and end with their place in it. */
-function isSameHistory(a: string, b: string): boolean {
-  return a.split('.')[0] === b.split('.')[0];
-}
-
-function placeOf(cursor: string): number {
-  return Number(cursor.split('.')[1]);
 }

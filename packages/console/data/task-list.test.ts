@@ -1,10 +1,16 @@
 import type { Hub, TaskFilter, TaskItem } from '@workbench-hub/client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { LiveEvents } from './live-events.js';
+import type { LiveEvents, TaskEvent } from './live-events.js';
 import { TaskList } from './task-list.js';
 
 const task = (number: number) =>
-  ({ id: `t${number}`, status: 'FINISHED', requestedAt: new Date(number * 1000).toISOString() }) as TaskItem;
+  ({
+    id: `t${number}`,
+    status: 'FINISHED',
+    attempt: 1,
+    requestedAt: new Date(number * 1000).toISOString(),
+    endedAt: new Date(number * 1000).toISOString(),
+  }) as TaskItem;
 
 /** Number of tasks of the hub; the newest has this number. */
 let count: number;
@@ -27,13 +33,23 @@ const hub = {
     return { tasks: numbers.map(task), total: count, counts: {}, cursor: `h.${count}`, ...next };
   },
 } as unknown as Hub;
+/** Changes that this tab has received. */
+let events: TaskEvent[];
+let listener: (events: readonly TaskEvent[]) => void;
 const live = {
-  onEvents: () => () => undefined,
+  onEvents: (added: typeof listener) => {
+    listener = added;
+    return () => undefined;
+  },
   onReset: (listener: () => void) => {
     reset = listener;
     return () => undefined;
   },
-  after: () => [],
+  get received() {
+    return events.length;
+  },
+  // Cursors of changes are not those of responses.
+  after: (_: string, askedAt: number) => events.slice(askedAt),
 } as unknown as LiveEvents;
 
 beforeEach(async () => {
@@ -41,6 +57,7 @@ beforeEach(async () => {
   count = 50_000;
   answer = Promise.resolve();
   from = undefined;
+  events = [];
   list = new TaskList(hub, live, () => (from === undefined ? {} : { from }));
   close = list.open();
   await vi.advanceTimersByTimeAsync(0);
@@ -89,6 +106,35 @@ it('keeps the rows to which it was scrolled, up to as many as can be shown', asy
   await grow(1);
   expect(shown().rows).toHaveLength(200);
   expect(shown()).toMatchObject({ hasMore: true, isFull: false });
+});
+
+describe('a change that comes while older rows are on their way', () => {
+  const tell = (number: number, change: Partial<TaskItem>) => {
+    const event: TaskEvent = { type: 'task', cursor: 'h.t9_1', task: { ...task(number), ...change } };
+    events.push(event);
+    listener([event]);
+  };
+  const rowOf = (number: number) => shown().rows.find(({ id }) => id === `t${number}`);
+
+  it('is shown in them', async () => {
+    const release = hold();
+    void list.loadMore();
+    tell(49_700, { note: 'changed' });
+    release();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(rowOf(49_700)?.note).toBe('changed');
+  });
+
+  it('is not shown when it is older than they are', async () => {
+    const release = hold();
+    void list.loadMore();
+    tell(49_700, { status: 'RUNNING', endedAt: undefined as never });
+    tell(49_701, { attempt: 0, note: 'before' });
+    release();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(rowOf(49_700)?.status).toBe('FINISHED');
+    expect(rowOf(49_701)?.note).toBeUndefined();
+  });
 });
 
 describe('a filter that moves with the clock', () => {

@@ -3,7 +3,7 @@ import { type Hub, HubError, OverloadedError, type TaskFilter, type TaskItem } f
 import { Store } from '../base/store.js';
 import { reachability } from '../session/reachability.js';
 import type { LiveEvents, TaskEvent } from './live-events.js';
-import { mergeEvents, type TaskStatus, withHead } from './task-rows.js';
+import { mergeEvents, type TaskStatus, withHead, withoutOlder } from './task-rows.js';
 
 const WINDOW = 200;
 /** Rows beyond this cannot be scrolled in a useful way; filters lead to the rest. */
@@ -108,12 +108,13 @@ export class TaskList {
       return;
     }
     await this.#alone(async () => {
+      const askedAt = this.#live.received;
       const window = await this.#hub.window(this.#filter, { limit: WINDOW, after }, this.#closing.signal);
       this.#isMoreWanted = false;
       const known = new Set(this.state.get().rows.map(({ id }) => id));
       const older = window.tasks.filter(({ id }) => !known.has(id));
       this.#next = window.next;
-      this.#show([...this.state.get().rows, ...older], window.cursor);
+      this.#show([...this.state.get().rows, ...older], this.#live.after(window.cursor, askedAt));
     });
   }
 
@@ -155,11 +156,12 @@ export class TaskList {
     this.#refreshedAtMs = Date.now();
     this.#filter = this.#filterNow();
     await this.#alone(async () => {
+      const askedAt = this.#live.received;
       const window = await this.#hub.window(this.#filter, { limit: WINDOW }, this.#closing.signal);
       const rows = this.#rowsWith(window);
       const { total, counts } = window;
       this.state.set({ ...this.state.get(), total, counts, error: undefined });
-      this.#show(rows, window.cursor);
+      this.#show(rows, this.#live.after(window.cursor, askedAt));
     });
   }
 
@@ -177,11 +179,11 @@ export class TaskList {
     return merged.slice(0, MAX_ROWS);
   }
 
-  /** Shows rows of a response, with the changes that came while it was on its way. */
-  #show(rows: readonly TaskItem[], cursor: string): void {
-    const later = this.#live.after(cursor);
-    const merged =
-      later === undefined ? { rows, isStale: false } : mergeEvents(rows, later, this.#filter.status ?? []);
+  /** Shows rows of a response, with the changes that came while it was on its way; undefined when some may be missing. */
+  #show(rows: readonly TaskItem[], later: readonly TaskEvent[] | undefined): void {
+    const { study, status = [] } = this.#filter;
+    const events = (later ?? []).filter((event) => mayBeOf(event, study));
+    const merged = mergeEvents(rows, withoutOlder(events, rows), status);
     const isFull = this.#isCut || merged.rows.length >= MAX_ROWS;
     this.state.set({
       ...this.state.get(),

@@ -41,6 +41,19 @@ export function mergeEvents(
   return { rows: kept, isStale: isStale || latest.size > 0 };
 }
 
+/** Changes but for those that are surely older than the row of their task: attempts count up, and what has ended stays so. */
+export function withoutOlder(events: readonly TaskEvent[], rows: readonly TaskItem[]): readonly TaskEvent[] {
+  if (events.length === 0) return events;
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return events.filter((event) => {
+    const row = event.type === 'task' ? byId.get(event.task.id) : undefined;
+    if (event.type !== 'task' || row === undefined) return true;
+    return (
+      event.task.attempt >= row.attempt && (row.endedAt === undefined || event.task.endedAt !== undefined)
+    );
+  });
+}
+
 /** Rows that begin with this newest window; what is older stays. Undefined when there is a gap between them. */
 export function withHead(
   rows: readonly TaskItem[],
