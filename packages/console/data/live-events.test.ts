@@ -87,6 +87,23 @@ describe('the stream of a tab', () => {
     expect(live.after('h.9', before)).toBeUndefined();
   });
 
+  it('tells of changes though timers do not run, as in a hidden tab', async () => {
+    const passed = vi.spyOn(performance, 'now');
+    const timeout = setTimeout;
+    const turn = () => new Promise((resolve) => timeout(resolve));
+    vi.stubGlobal('setTimeout', () => 0);
+    vi.stubGlobal('setInterval', () => 0);
+    for (const [nowMs, number] of [
+      [1000, 11],
+      [1150, 12],
+    ] as const) {
+      passed.mockReturnValue(nowMs);
+      hub.tells(task(number));
+      await turn();
+      expect(seen.at(-1)).toBe(`h.${number}`);
+    }
+  });
+
   it('begins anew after a reset', async () => {
     hub.tells({ type: 'hello', cursor: 'h.10' }, task(11));
     await expect.poll(() => seen).toContain('h.11');

@@ -93,22 +93,29 @@ export class LiveEvents {
 
   async #follow(): Promise<void> {
     let batch: HubEvent[] = [];
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let flushedAtMs = Number.NEGATIVE_INFINITY;
     const flush = () => {
+      clearTimeout(timer);
+      timer = undefined;
       if (batch.length === 0 || this.#isClosed) return;
       const events = batch;
       batch = [];
+      flushedAtMs = performance.now();
       this.#channel.postMessage({ events } satisfies Message);
       this.#take(events);
     };
-    const timer = setInterval(flush, BATCH_MS);
     try {
       const since = this.#latest;
       for await (const event of this.#hub.events(since === undefined ? {} : { since })) {
         this.isLive.set(true);
         batch.push(event);
+        // Browsers let timers of a hidden tab wait, so the timer is only for what comes soon after another batch.
+        const restMs = flushedAtMs + BATCH_MS - performance.now();
+        if (restMs <= 0) flush();
+        else timer ??= setTimeout(flush, restMs);
       }
     } finally {
-      clearInterval(timer);
       flush();
     }
   }
