@@ -50,6 +50,19 @@ describe.runIf(hasBrowser)('the screen of a task', () => {
     expect(await page.locator('.log-line').count()).toBeLessThan(200);
   });
 
+  it('finds a line of a log that grows all the time', async () => {
+    const script = '#!/bin/sh\necho DIVERGED\nwhile [ ! -e "$gate" ]; do echo step; sleep 0.02; done';
+    const gate = `${hub.config.dataDir}/gate-of-the-search`;
+    const id = await handIn({ name: 'prints', scripts: [script], variables: { gate } });
+    const page = await visit({ path: `/tasks/${id}` });
+    await page.locator('.log-lines').getByText('step').first().waitFor();
+    await page.getByRole('searchbox', { name: 'Search the log' }).fill('diverged');
+    await page.locator('.log-line.hit').getByText('DIVERGED').waitFor();
+    await page.locator('.view-head').getByText('Running').waitFor();
+    await writeFile(gate, '');
+    await page.locator('.view-head').getByText('Finished').waitFor();
+  });
+
   it('says what the agent did not keep of a log, above it and in its search', async () => {
     const script =
       'println("beginning"); println("[agent] 82000000 bytes are left out here: limits.taskLog"); println("end");';

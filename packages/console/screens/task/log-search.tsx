@@ -1,9 +1,10 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { usePreferences } from '../../base/preference-store.js';
 import { Icon } from '../../icons/icon.js';
 import { useWords } from '../../words/dictionary.js';
 import { numberText } from '../../words/formats.js';
 import type { LogText } from './log-text.js';
+import { RepeatedSearch } from './repeated-search.js';
 import { de } from './words-de.js';
 import { en } from './words-en.js';
 
@@ -25,25 +26,32 @@ export interface LogSearchState {
 /** The search over all lines of a log. */
 export function useLogSearch(text: LogText, version: number): LogSearchState {
   const [typed, setTyped] = useState('');
+  /** Text that counts, since nothing was typed for a while. */
+  const [sought, setSought] = useState('');
   const [found, setFound] = useState<{ wanted: string; hits: readonly number[] }>({ wanted: '', hits: [] });
   const [at, setAt] = useState(0);
+  const search = useRef<RepeatedSearch>(undefined);
   useEffect(() => {
-    if (typed === '') {
+    const timer = setTimeout(() => setSought(typed), typed === '' ? 0 : TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  useEffect(() => {
+    if (sought === '') {
       setFound({ wanted: '', hits: [] });
       return;
     }
-    const searching = new AbortController();
-    const timer = setTimeout(() => {
-      text
-        .search(typed, MAX_HITS, searching.signal)
-        .then((hits) => searching.signal.aborted || setFound({ wanted: typed.toLowerCase(), hits }))
-        .catch(() => undefined);
-    }, TYPING_MS);
+    const searching = new RepeatedSearch(
+      (signal) => text.search(sought, MAX_HITS, signal),
+      (hits) => setFound({ wanted: sought.toLowerCase(), hits }),
+    );
+    search.current = searching;
     return () => {
-      clearTimeout(timer);
-      searching.abort();
+      search.current = undefined;
+      searching.close();
     };
-  }, [typed, text, version]);
+  }, [sought, text]);
+  // A log that grows all the time is searched all the same: the search that runs is not begun anew.
+  useEffect(() => void search.current?.again(), [sought, text, version]);
   const { hits, wanted } = found;
   return {
     typed,
