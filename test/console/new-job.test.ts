@@ -4,10 +4,17 @@ import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasBrowser } from '../support/browsers/browser.js';
-import { consoleForAllTests, expectAccessible, handIn, hub, visit } from '../support/browsers/console.js';
+import {
+  consoleForAllTests,
+  expectAccessible,
+  handIn,
+  hub,
+  rowOf,
+  visit,
+} from '../support/browsers/console.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -264,6 +271,31 @@ describe.runIf(hasBrowser)('a new job', () => {
     await page.getByText('The hub refused:').waitFor();
     await page.getByLabel('What run.js is').waitFor();
     expect(parts).toEqual([]);
+  });
+
+  it('is handed in once though its screen is left meanwhile, and leaves another draft alone', async () => {
+    const page = await visit({ path: '/new' });
+    await drop(page, { 'run.js': '1' });
+    await page.getByLabel('Name of the task').fill('goes on');
+    const asked: Route[] = [];
+    await page.route('**/task/execute-batch-job/create', (route) => void asked.push(route));
+    await page.getByRole('button', { name: 'Hand in' }).click();
+    await expect.poll(() => asked).toHaveLength(1);
+    const navigation = page.locator('nav.navigation');
+    await navigation.getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.getByRole('link', { name: 'New job' }).first().click();
+    await page.getByRole('button', { name: /^Handing in/, disabled: true }).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Name of the task').fill('another');
+    await navigation.getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await asked[0]?.continue();
+    await rowOf(page, 'goes on').waitFor();
+    await page.getByRole('link', { name: 'New job' }).first().click();
+    await page.getByRole('button', { name: 'Hand in' }).waitFor();
+    expect(await page.getByLabel('Name of the task').inputValue()).toBe('another');
+    expect(asked).toHaveLength(1);
   });
 
   it('says of a link to a deleted task that its job is gone', async () => {

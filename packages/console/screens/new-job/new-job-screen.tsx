@@ -1,11 +1,10 @@
-import { useMutation } from '@tanstack/react-query';
-import { api, NotFoundError, type UploadProgress } from '@workbench-hub/client';
-import { useRef, useState } from 'react';
+import { NotFoundError } from '@workbench-hub/client';
+import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { usePreferences } from '../../base/preference-store.js';
 import { useStore } from '../../base/store.js';
 import { useTitle } from '../../base/use-title.js';
-import { patientHub, useRole } from '../../data/hub.js';
+import { useRole } from '../../data/hub.js';
 import { Refusal } from '../../design/refusal.js';
 import { Empty, Loading } from '../../design/states.js';
 import { Icon } from '../../icons/icon.js';
@@ -13,9 +12,10 @@ import { useCommonWords } from '../../words/common.js';
 import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { AnswerCard } from './answer-card.js';
-import { classifiersOf, type Draft, EMPTY_DRAFT, faultsOf, jobOf } from './draft.js';
-import { contentOf, draftStore } from './draft-store.js';
+import { type Draft, EMPTY_DRAFT, faultsOf } from './draft.js';
+import { draftStore } from './draft-store.js';
 import { FilesCard } from './files-card.js';
+import { handIn, handIns } from './hand-in.js';
 import { LinesCard } from './lines-card.js';
 import { MoreCard, PlaceCard } from './place-card.js';
 import { SimulatedCard } from './simulated-card.js';
@@ -110,46 +110,19 @@ function NoEarlierTask({ error }: { readonly error: Error }) {
   );
 }
 
-async function createSimulatedWork(draft: Draft, duration: number, signal: AbortSignal) {
-  const { name, note, timeLimitS } = draft;
-  const body = {
-    duration,
-    classifiers: classifiersOf(draft),
-    ...(name.trim() === '' ? {} : { name: name.trim() }),
-    ...(note.trim() === '' ? {} : { note: note.trim() }),
-    ...(timeLimitS === '' ? {} : { timeLimit: Number(timeLimitS) }),
-  };
-  return (await api.createSimulateWork({ client: patientHub.client, body, signal, throwOnError: true })).data;
-}
-
 /** The button that hands the job in, and what stands against it. */
 function HandIn({ draft }: { readonly draft: Draft }) {
   const words = useWords<typeof en>({ en, de });
   const [{ language }] = usePreferences();
   const [, navigate] = useLocation();
   const [isTried, setTried] = useState(false);
-  const [progress, setProgress] = useState<UploadProgress>();
-  const sending = useRef(new AbortController());
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: async () => {
-      sending.current = new AbortController();
-      const { signal } = sending.current;
-      if (draft.simulatedS !== undefined) return createSimulatedWork(draft, Number(draft.simulatedS), signal);
-      const job = await jobOf(draft, (file) => contentOf(file, signal));
-      return patientHub.submit(job, { signal, onUpload: setProgress });
-    },
-    onSettled: () => setProgress(undefined),
-    onSuccess: ({ id }) => {
-      draftStore.set(EMPTY_DRAFT);
-      navigate(`/tasks/${id}`);
-    },
-  });
+  const { isPending, progress, error } = useStore(handIns.state);
+  useEffect(() => handIns.onDone(({ id }) => navigate(`/tasks/${id}`)), [navigate]);
   const faults = faultsOf(draft);
   const bytes = draft.files.reduce((sum, { size }) => sum + size, 0);
-  const isStopped = error instanceof DOMException && error.name === 'AbortError';
-  const handIn = () => {
+  const begin = () => {
     setTried(true);
-    if (faults.length === 0) mutate();
+    if (faults.length === 0) handIn(draft);
   };
   return (
     <div className="hand-in">
@@ -161,9 +134,9 @@ function HandIn({ draft }: { readonly draft: Draft }) {
             ))}
           </ul>
         )}
-        {error !== null && !isStopped && <Refusal words={words.refused} error={error} />}
+        {error !== null && draft !== EMPTY_DRAFT && <Refusal words={words.refused} error={error} />}
       </div>
-      <button type="button" className="button primary big" disabled={isPending} onClick={handIn}>
+      <button type="button" className="button primary big" disabled={isPending} onClick={begin}>
         <Icon name={isPending ? 'loader-circle' : 'play'} />
         {isPending ? words.handingIn(sizeText(bytes, language)) : words.handIn}
       </button>
@@ -182,7 +155,7 @@ function HandIn({ draft }: { readonly draft: Draft }) {
         </label>
       )}
       {isPending && (
-        <button type="button" className="button" onClick={() => sending.current.abort()}>
+        <button type="button" className="button" onClick={() => handIns.stop()}>
           {words.stop}
         </button>
       )}

@@ -28,7 +28,17 @@ it('keeps = in values', () => {
   expect(pastedVariables('filter=a=b')).toEqual([{ key: 'filter', value: 'a=b' }]);
 });
 
-const VALUES = ['1500', 'gear', '', '[1, 2]', 'speed = 1\nno variable', '0,5', '1, 2, 3\n', '1;2', 'at: once'];
+const VALUES = [
+  '1500',
+  'gear',
+  '',
+  '[1, 2]',
+  'speed = 1\nno variable',
+  '0,5',
+  '1, 2, 3\n',
+  '1;2',
+  'at: once',
+];
 
 it.each(VALUES)('leaves %j as it is', (text) => {
   expect(pastedVariables(text)).toBeUndefined();

@@ -1,28 +1,28 @@
-import { useMutation } from '@tanstack/react-query';
 import { HubError, NotFoundError } from '@workbench-hub/client';
-import { useLayoutEffect, useState } from 'react';
+import { useEffect, useLayoutEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useStore } from '../../../base/store.js';
 import { useTitle } from '../../../base/use-title.js';
-import { patientHub, useRole } from '../../../data/hub.js';
+import { useRole } from '../../../data/hub.js';
 import { Empty, Failure, Loading } from '../../../design/states.js';
 import { useCommonWords } from '../../../words/common.js';
 import { useWords } from '../../../words/dictionary.js';
 import { AnswerCard } from '../../new-job/answer-card.js';
-import { type Draft, EMPTY_DRAFT, faultsOf as faultsOfJob, jobOf } from '../../new-job/draft.js';
-import { contentOf, draftStore } from '../../new-job/draft-store.js';
+import { type Draft, EMPTY_DRAFT, faultsOf as faultsOfJob } from '../../new-job/draft.js';
+import { draftStore } from '../../new-job/draft-store.js';
 import { useEarlierTask } from '../../new-job/use-earlier-task.js';
 import { useTask } from '../../task/use-task.js';
 import type { ShownFault } from './fault-field.js';
 import { JobCard } from './job-card.js';
 import { PlanCard } from './plan-card.js';
-import { baseOf, plannedOf, requestOf } from './planned.js';
+import { baseOf, plannedOf } from './planned.js';
 import { PointsCard } from './points-card.js';
 import { StartCard } from './start-card.js';
-import { EMPTY_STUDY, faultsIn, faultsOf, type StudyDraft } from './study-draft.js';
+import { startStudy, studyStarts } from './start-study.js';
+import { faultsIn, faultsOf, type StudyDraft } from './study-draft.js';
 import { beginStudy, goOnWith, studyStore } from './study-store.js';
 import { useValueOffers } from './use-value-offers.js';
-import { ruleOf, rulesOf, type ValueOffer } from './value-rules.js';
+import { ruleOf, type ValueOffer } from './value-rules.js';
 import { ValuesCard } from './values-card.js';
 import { VaryCard } from './vary-card.js';
 import { de } from './words-de.js';
@@ -128,50 +128,25 @@ function useStart(job: Draft, study: StudyDraft, offers: readonly ValueOffer[]) 
   const words = useWords<typeof en>({ en, de });
   const [, navigate] = useLocation();
   const [isTried, setTried] = useState(false);
-  /** Form that the hub has refused: its faults are shown until it changes. */
-  const [refused, setRefused] = useState<StudyDraft>();
-  const starting = useMutation({
-    mutationFn: async () => {
-      const isVaried = (key: string) => study.varied.some(({ name }) => name === key);
-      const same = { ...job, variables: job.variables.filter(({ key }) => !isVaried(key)) };
-      const wanted = offers.flatMap((offer) => {
-        const take = study.wanted[offer.key];
-        return take === undefined ? [] : [[offer, take] as const];
-      });
-      const typed = study.rules.flatMap((rule) => ruleOf(rule) ?? []);
-      const names = job.variables.map(({ key }) => key);
-      return patientHub.createStudy({
-        ...(await jobOf(same, contentOf)),
-        name: study.name.trim(),
-        ...requestOf(study, baseOf(study.varied, job.variables)),
-        values: rulesOf(wanted, typed, names),
-        reuse: study.reuse,
-        bundle: study.bundle,
-      });
-    },
-    onError: () => setRefused(study),
-    onSuccess: ({ id }) => {
-      draftStore.set(EMPTY_DRAFT);
-      studyStore.set(EMPTY_STUDY);
-      navigate(`/studies/${id}`);
-    },
-  });
+  const { isPending, subject, error } = useStore(studyStarts.state);
+  useEffect(() => studyStarts.onDone(({ id }) => navigate(`/studies/${id}`)), [navigate]);
   const faults = faultsOf(study, (text) => ruleOf(text) !== undefined);
   const jobFaults = faultsOfJob(job);
-  const { error } = starting;
-  const isOfHub = error instanceof HubError && error.code === 'INVALID_INPUT' && refused === study;
+  // Faults of a form that the hub has refused are shown until it changes.
+  const refusal = subject?.study === study ? error : null;
+  const isOfHub = refusal instanceof HubError && refusal.code === 'INVALID_INPUT';
   const shown: readonly ShownFault[] = [
     ...(isTried
       ? faults.map(({ where, what }) => ({ where, what: words.faults[what], isOfHub: false }))
       : []),
-    ...(isOfHub ? faultsIn(error.message).map((fault) => ({ ...fault, isOfHub: true })) : []),
+    ...(isOfHub ? faultsIn(refusal.message).map((fault) => ({ ...fault, isOfHub: true })) : []),
   ];
   return {
-    starting: { isPending: starting.isPending, error: refused === study ? error : null },
+    starting: { isPending, error: refusal },
     shown: { faults: shown, jobFaults: isTried ? jobFaults : [] },
     start: () => {
       setTried(true);
-      if (faults.length === 0 && jobFaults.length === 0) starting.mutate();
+      if (faults.length === 0 && jobFaults.length === 0) startStudy({ job, study }, offers);
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { UseMutationResult } from '@tanstack/react-query';
-import type { Study, TaskDetails } from '@workbench-hub/client';
+import type { TaskDetails } from '@workbench-hub/client';
 import { useId } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../../base/preference-store.js';
@@ -27,7 +26,7 @@ interface StartCardProps {
   readonly count: number | undefined;
   readonly faults: readonly ShownFault[];
   readonly jobFaults: readonly JobFault[];
-  readonly starting: Pick<UseMutationResult<Study, Error, void>, 'isPending' | 'error'>;
+  readonly starting: { readonly isPending: boolean; readonly error: Error | null };
   readonly onStart: () => void;
 }
 
