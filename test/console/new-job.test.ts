@@ -298,6 +298,22 @@ describe.runIf(hasBrowser)('a new job', () => {
     expect(asked).toHaveLength(1);
   });
 
+  it('stays as it was changed on the way back to the job of an earlier task', async () => {
+    const id = await handIn({ name: 'first run', scripts: ['1'], variables: { n: '1' } });
+    const page = await visit({ path: `/new?from=${id}` });
+    await page.getByRole('heading', { name: 'Run first run again' }).waitFor();
+    await page.getByLabel('Value 1').fill('2');
+    await page.locator('nav.navigation').getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Run first run again' }).waitFor();
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('2');
+    // Nothing that was typed outlives a reload: then it is the job of the task again.
+    await page.reload();
+    await page.getByRole('heading', { name: 'Run first run again' }).waitFor();
+    await expect.poll(() => page.getByLabel('Value 1').inputValue()).toBe('1');
+  });
+
   it('says of a link to a deleted task that its job is gone', async () => {
     const page = await visit({ path: '/new?from=019aa4f2-6d3c-7c41-9f0e-000000000001' });
     await page.getByText('That task does not exist any more').waitFor();

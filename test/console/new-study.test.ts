@@ -1,5 +1,5 @@
 /** A study is put together from a job that ran, and started, in a browser. */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser } from '../support/browsers/browser.js';
 import { consoleForAllTests, expectAccessible, handIn, hub, visitAs } from '../support/browsers/console.js';
@@ -54,6 +54,28 @@ describe.runIf(hasBrowser)('a new study', () => {
     await page.getByRole('button', { name: /^Finished 6/ }).waitFor();
     await page.getByRole('button', { name: 'x_max' }).waitFor();
     await page.getByRole('cell', { name: '3000' }).waitFor();
+  });
+
+  it('stays as it was changed on the way back, and is started once', async () => {
+    const id = await endedJob();
+    const page = await visitAs('ulla', `/studies/new?from=${id}`);
+    await page.getByRole('checkbox', { name: 'speed = 1000' }).check();
+    await level(page, 'speed', 'Number of levels').fill('3');
+    const asked: Route[] = [];
+    await page.route(
+      ({ pathname }) => pathname === '/api/x/studies',
+      (route) => (route.request().method() === 'POST' ? void asked.push(route) : route.continue()),
+    );
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    await expect.poll(() => asked).toHaveLength(1);
+    await page.locator('nav.navigation').getByRole('link', { name: 'Tasks' }).click();
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Starting …', disabled: true }).waitFor();
+    expect(await level(page, 'speed', 'Number of levels').inputValue()).toBe('3');
+    await asked[0]?.continue();
+    await page.getByRole('button', { name: /^Finished 3/ }).waitFor();
+    expect(asked).toHaveLength(1);
   });
 
   it('reuses earlier results and bundles small points if that is chosen', async () => {

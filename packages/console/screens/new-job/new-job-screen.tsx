@@ -46,12 +46,13 @@ function NewJob() {
   const words = useWords<typeof en>({ en, de });
   const draft = useStore(draftStore);
   const from = useEarlierTask();
+  const isAgain = from?.isLoading || draft.earlierTaskId === from?.id;
   const change = (changed: Draft) => draftStore.set(changed);
   return (
     <section className="new-job" aria-labelledby="new-job-title">
       <header className="new-job-head">
         <h1 id="new-job-title">
-          {from === undefined || from.error
+          {from === undefined || !isAgain
             ? words.title
             : from.name === undefined
               ? words.againNameless

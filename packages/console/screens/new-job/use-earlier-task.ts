@@ -4,10 +4,11 @@ import { useLayoutEffect, useRef } from 'react';
 import { useSearch } from 'wouter';
 import { useSteadyError } from '../../base/use-steady-error.js';
 import { hub } from '../../data/hub.js';
-import { draftOfTask } from './draft.js';
+import { draftOfTask, EMPTY_DRAFT } from './draft.js';
 import { draftStore } from './draft-store.js';
 
 interface EarlierTask {
+  readonly id: string;
   /** Name of the task; undefined while it is not known, and when it has none. */
   readonly name?: string;
   readonly isLoading: boolean;
@@ -16,7 +17,10 @@ interface EarlierTask {
   readonly again: () => void;
 }
 
-/** The task `?from=` whose job is run again; its job becomes the draft. Undefined for a new job. */
+/**
+ * The task `?from=` whose job is run again; its job becomes the draft, once for an entry of the history: on the way back, the draft
+ * stays as it was changed. Undefined for a new job.
+ */
 export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTask | undefined {
   const from = new URLSearchParams(useSearch()).get('from') ?? undefined;
   const query = useQuery({
@@ -34,11 +38,23 @@ export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTa
     // Once: the task may change afterwards.
     if (task === undefined || taken.current === task.id) return;
     taken.current = task.id;
+    if (wasTaken(task.id) && draftStore.get() !== EMPTY_DRAFT) return;
+    markTaken(task.id);
     draftStore.set(draftOfTask(task));
     onTaken?.(task);
   }, [task, onTaken]);
   if (from === undefined) return undefined;
   const isLoading = task === undefined && error === null;
   const again = () => void refetch();
-  return { isLoading, error, again, ...(task?.name === undefined ? {} : { name: task.name }) };
+  return { id: from, isLoading, error, again, ...(task?.name === undefined ? {} : { name: task.name }) };
+}
+
+/** Whether the draft was taken from this task at the present entry of the history. */
+function wasTaken(id: string): boolean {
+  const state: unknown = history.state;
+  return typeof state === 'object' && state !== null && 'takenFrom' in state && state.takenFrom === id;
+}
+
+function markTaken(id: string): void {
+  history.replaceState({ ...(history.state as object | null), takenFrom: id }, '');
 }

@@ -45,9 +45,10 @@ function NewStudy() {
   const words = useWords<typeof en>({ en, de });
   const job = useStore(draftStore);
   const from = useEarlierTask(beginStudy);
+  const isJobThere = from === undefined || !from.isLoading;
   useLayoutEffect(() => {
-    if (from === undefined) goOnWith(draftStore.get());
-  }, [from === undefined]);
+    if (isJobThere) goOnWith(draftStore.get());
+  }, [isJobThere]);
   if (from?.isLoading) return <Loading lines={12} />;
   if (from?.error instanceof NotFoundError) return <NoJob title={words.earlierTaskGone} />;
   if (from?.error) return <Failure error={from.error} onAgain={from.again} isScreen />;
