@@ -248,6 +248,15 @@ describe.runIf(hasBrowser)('studies', () => {
     await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
     for (const name of ['Run again', 'New study'])
       expect(await page.getByRole('link', { name }).count()).toBe(0);
+    // A link that was kept leads to the study in place of a job that nobody wants.
+    for (const path of ['/new', '/studies/new']) {
+      await page.goto(`${hub.address}${path}?from=${ran.bundle}`);
+      await page.getByText('That task is a bundle of points of a study').waitFor();
+      await expectAccessible(page);
+      expect(await page.getByText('script-1').count()).toBe(0);
+      await page.getByRole('link', { name: 'To the study' }).click();
+      await page.getByRole('heading', { name: 'small', level: 1 }).waitFor();
+    }
   });
 
   it('group failures by their reason, which leads to its points', async () => {

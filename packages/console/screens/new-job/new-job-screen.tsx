@@ -66,6 +66,7 @@ function NewJob() {
         )}
       </header>
       {from?.error && <NoEarlierTask error={from.error} />}
+      {from?.isBundle && <Bundle studyId={from.studyId} />}
       {from?.isLoading ? <Loading /> : <Cards draft={draft} onChange={change} />}
     </section>
   );
@@ -96,6 +97,22 @@ function Cards({ draft, onChange: change }: CardsProps) {
         <TemplatesCard draft={draft} onUse={change} />
         {draft.simulatedS === undefined && <LinesCard draft={draft} />}
       </div>
+    </div>
+  );
+}
+
+/** A notice in place of the job of a task that ran several points of a study. */
+function Bundle({ studyId }: { readonly studyId: string | undefined }) {
+  const words = useWords<typeof en>({ en, de });
+  return (
+    <div className="notice of-waiting" role="alert">
+      <Icon name="info" />
+      <span>{words.bundle}</span>
+      {studyId !== undefined && (
+        <Link href={`/studies/${studyId}`} className="button">
+          {words.toStudy}
+        </Link>
+      )}
     </div>
   );
 }

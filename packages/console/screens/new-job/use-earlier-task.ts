@@ -13,6 +13,10 @@ interface EarlierTask {
   readonly name?: string;
   readonly isLoading: boolean;
   readonly error: Error | null;
+  /** Whether it ran several points of a study: then its job is none to run again, and is not taken. */
+  readonly isBundle: boolean;
+  /** Id of the study of which it is a point; undefined for none. */
+  readonly studyId: string | undefined;
   /** Asks for the task again after a failure. */
   readonly again: () => void;
 }
@@ -38,6 +42,7 @@ export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTa
     // Once: the task may change afterwards.
     if (task === undefined || taken.current === task.id) return;
     taken.current = task.id;
+    if (task.points !== undefined) return;
     if (wasTaken(task.id) && draftStore.get() !== EMPTY_DRAFT) return;
     markTaken(task.id);
     draftStore.set(draftOfTask(task));
@@ -46,7 +51,17 @@ export function useEarlierTask(onTaken?: (task: TaskDetails) => void): EarlierTa
   if (from === undefined) return undefined;
   const isLoading = task === undefined && error === null;
   const again = () => void refetch();
-  return { id: from, isLoading, error, again, ...(task?.name === undefined ? {} : { name: task.name }) };
+  const isBundle = task?.points !== undefined;
+  const studyId = task?.study?.id;
+  return {
+    id: from,
+    isLoading,
+    error,
+    isBundle,
+    studyId,
+    again,
+    ...(task?.name === undefined ? {} : { name: task.name }),
+  };
 }
 
 /** Whether the draft was taken from this task at the present entry of the history. */

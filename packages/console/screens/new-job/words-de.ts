@@ -25,6 +25,8 @@ export const de: DictionaryLike<typeof en> = {
   againNameless: 'Den Job noch einmal',
   noEarlierTask: 'Der Job jener Aufgabe ist nicht zu haben:',
   earlierTaskGone: 'Jene Aufgabe gibt es nicht mehr, also auch nicht ihren Job.',
+  bundle: 'Jene Aufgabe ist ein Bündel von Punkten einer Studie und hat keinen eigenen Job.',
+  toStudy: 'Zur Studie',
   noAnswer: 'Der Hub kann es nicht sagen:',
   unread: 'Der Browser kann nicht lesen, was hierher gezogen wurde; nichts wurde hinzugefügt:',
   files: 'Dateien',

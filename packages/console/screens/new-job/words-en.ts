@@ -23,6 +23,8 @@ export const en = {
   againNameless: 'Run the job again',
   noEarlierTask: 'The job of that task cannot be had:',
   earlierTaskGone: 'That task does not exist any more, so its job cannot be run again.',
+  bundle: 'That task is a bundle of points of a study, which has no job of its own to run again.',
+  toStudy: 'To the study',
   noAnswer: 'The hub cannot say:',
   unread: 'The browser cannot read what was dropped, so nothing was added:',
   files: 'Files',

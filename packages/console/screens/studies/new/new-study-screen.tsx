@@ -51,6 +51,7 @@ function NewStudy() {
   }, [isJobThere]);
   if (from?.isLoading) return <Loading lines={12} />;
   if (from?.error instanceof NotFoundError) return <NoJob title={words.earlierTaskGone} />;
+  if (from?.isBundle) return <NoJob title={words.bundleOfPoints} studyId={from.studyId} />;
   if (from?.error) return <Failure error={from.error} onAgain={from.again} isScreen />;
   if (job === EMPTY_DRAFT) return <NoJob title={words.noJob} />;
   if (job.simulatedS !== undefined) return <NoJob title={words.simulated} />;
@@ -70,12 +71,17 @@ function studyNameOf({ name }: Draft): string {
 }
 
 /** The ways to a job when there is none. */
-function NoJob({ title }: { readonly title: string }) {
+function NoJob({ title, studyId }: { readonly title: string; readonly studyId?: string | undefined }) {
   const words = useWords<typeof en>({ en, de });
   return (
     <Empty icon="flask-conical" title={title} isScreen>
       <p>{words.noJobMore}</p>
       <div className="new-study-ways">
+        {studyId !== undefined && (
+          <Link href={`/studies/${studyId}`} className="button">
+            {words.toStudy}
+          </Link>
+        )}
         <Link href="/tasks" className="button">
           {words.tasks}
         </Link>

@@ -5,6 +5,8 @@ export const de: DictionaryLike<typeof en> = {
   title: 'Neue Studie',
   titleOf: (name) => `Neue Studie von ${name}`,
   earlierTaskGone: 'Diese Aufgabe gibt es nicht mehr',
+  bundleOfPoints: 'Jene Aufgabe ist ein Bündel von Punkten einer Studie',
+  toStudy: 'Zur Studie',
   noJob: 'Eine Studie beginnt mit einem Job',
   simulated: 'Simulierte Arbeit kann keine Studie sein',
   noJobMore:

@@ -3,6 +3,8 @@ export const en = {
   title: 'New study',
   titleOf: (name: string) => `New study of ${name}`,
   earlierTaskGone: 'That task does not exist any more',
+  bundleOfPoints: 'That task is a bundle of points of a study',
+  toStudy: 'To the study',
   noJob: 'A study starts from a job',
   simulated: 'Simulated work cannot be a study',
   noJobMore: 'Open a task whose job has run and press New study, or put a job together first.',
