@@ -5,6 +5,12 @@ import { type Draft, type DraftFile, EMPTY_DRAFT } from './draft.js';
 /** The job that is being put together; it stays when another screen is opened meanwhile. */
 export const draftStore = new Store<Draft>(EMPTY_DRAFT);
 
+/** Begins another job: what belongs to the former one is given up. */
+export function beginDraft(draft: Draft): void {
+  draftStore.set(EMPTY_DRAFT);
+  draftStore.set(draft);
+}
+
 /** Content of a file, from the disk or from the task that it comes from. */
 export async function contentOf({ content }: DraftFile, signal?: AbortSignal): Promise<Blob> {
   if (content instanceof Blob) return content;

@@ -13,7 +13,7 @@ import { useWords } from '../../words/dictionary.js';
 import { sizeText } from '../../words/formats.js';
 import { AnswerCard } from './answer-card.js';
 import { type Draft, EMPTY_DRAFT, faultsOf } from './draft.js';
-import { draftStore } from './draft-store.js';
+import { beginDraft, draftStore } from './draft-store.js';
 import { FilesCard } from './files-card.js';
 import { handIn, handIns } from './hand-in.js';
 import { LinesCard } from './lines-card.js';
@@ -94,7 +94,7 @@ function Cards({ draft, onChange: change }: CardsProps) {
       <div className="new-job-side">
         <AnswerCard draft={draft} />
         <HandIn draft={draft} />
-        <TemplatesCard draft={draft} onUse={change} />
+        <TemplatesCard draft={draft} onUse={beginDraft} />
         {draft.simulatedS === undefined && <LinesCard draft={draft} />}
       </div>
     </div>

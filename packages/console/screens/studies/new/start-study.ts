@@ -40,8 +40,9 @@ export function startStudy(form: Form, offers: readonly ValueOffer[]): void {
       return patientHub.createStudy(request, { signal });
     },
     () => {
-      if (draftStore.get() === job) draftStore.set(EMPTY_DRAFT);
-      if (studyStore.get() === study) studyStore.set(EMPTY_STUDY);
+      if (draftStore.get() !== job || studyStore.get() !== study) return;
+      draftStore.set(EMPTY_DRAFT);
+      studyStore.set(EMPTY_STUDY);
     },
   );
 }

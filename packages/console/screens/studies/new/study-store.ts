@@ -1,6 +1,7 @@
 import type { TaskDetails } from '@workbench-hub/client';
 import { Store } from '../../../base/store.js';
-import type { Draft } from '../../new-job/draft.js';
+import { type Draft, EMPTY_DRAFT } from '../../new-job/draft.js';
+import { draftStore } from '../../new-job/draft-store.js';
 import { EMPTY_STUDY, type StudyDraft, type VariedVariable } from './study-draft.js';
 
 /** The study that is being put together; it stays while its job is changed. */
@@ -21,9 +22,18 @@ export function beginStudy({ id, name = '' }: Pick<TaskDetails, 'id' | 'name'>):
   studyStore.set({ ...EMPTY_STUDY, earlierTaskId: id, name });
 }
 
-/** Begins a study of a job, unless the one that is there is of the same task. */
-export function goOnWith({ earlierTaskId, name }: Draft): void {
+/** Begins a study of a job; one that is there goes on if it is of the same task, with the variables that the job still has. */
+export function goOnWith({ earlierTaskId, name, variables }: Draft): void {
   const study = studyStore.get();
-  if (study.earlierTaskId === earlierTaskId && study !== EMPTY_STUDY) return;
-  studyStore.set({ ...EMPTY_STUDY, earlierTaskId, name });
+  if (study.earlierTaskId !== earlierTaskId || study === EMPTY_STUDY) {
+    studyStore.set({ ...EMPTY_STUDY, earlierTaskId, name });
+    return;
+  }
+  const varied = study.varied.filter((each) => variables.some(({ key }) => key === each.name));
+  if (varied.length < study.varied.length) changeStudy({ varied });
 }
+
+// Another job is begun: its study is another one, too.
+draftStore.subscribe(() => {
+  if (draftStore.get() === EMPTY_DRAFT) studyStore.set(EMPTY_STUDY);
+});
