@@ -108,6 +108,33 @@ describe.runIf(hasBrowser)('an upload from the browser', () => {
     await network.stop();
   });
 
+  it('ends when its user logs out, and does not go on as the next one', async () => {
+    const path = join(hub.config.dataDir, 'of-ulla.bin');
+    await writeFile(path, randomBytes(SIZE));
+    const small = join(hub.config.dataDir, 'of-udo.bin');
+    await writeFile(small, 'small');
+    const network = await startSlowProxy(hub.address, SLOW);
+    allowPagesOf(network.address);
+    const page = await visit({ path: '/storage' });
+    await page.goto(`${network.address}/storage`);
+    await logInAs(page, 'ulla');
+    const parts = partsOf(page);
+    await choose(page, path);
+    await expect.poll(() => parts.length).toBeGreaterThan(1);
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    parts.length = 0;
+    await logInAs(page, 'udo');
+    await choose(page, small);
+    const uploads = page.getByRole('region', { name: 'Uploads' });
+    await uploads.getByText('stored').waitFor();
+    await uploads.getByText('of-udo.bin').waitFor();
+    expect(await uploads.getByText('of-ulla.bin').count()).toBe(0);
+    expect(parts).toEqual([0]);
+    await network.stop();
+  });
+
   it('says before it begins that a file is too large', async () => {
     const path = join(hub.config.dataDir, 'huge.bin');
     const handle = await open(path, 'w');

@@ -1,9 +1,13 @@
 import { Store } from '../../base/store.js';
-import { hub } from '../../data/hub.js';
+import { hub, session } from '../../data/hub.js';
+import { onOtherPerson } from '../../session/other-person.js';
 import { type Draft, type DraftFile, EMPTY_DRAFT } from './draft.js';
 
 /** The job that is being put together; it stays when another screen is opened meanwhile. */
 export const draftStore = new Store<Draft>(EMPTY_DRAFT);
+
+// Nothing of another user remains.
+onOtherPerson(session.state, () => draftStore.set(EMPTY_DRAFT));
 
 /** Begins another job: what belongs to the former one is given up. */
 export function beginDraft(draft: Draft): void {

@@ -1,11 +1,14 @@
 /** The job that is being handed in: with large files that takes long, and goes on while the reader looks elsewhere. */
 import { api, type UploadProgress } from '@workbench-hub/client';
 import { LastingAct } from '../../base/lasting-act.js';
-import { patientHub } from '../../data/hub.js';
+import { patientHub, session } from '../../data/hub.js';
+import { onOtherPerson } from '../../session/other-person.js';
 import { classifiersOf, type Draft, EMPTY_DRAFT, jobOf } from './draft.js';
 import { contentOf, draftStore } from './draft-store.js';
 
 export const handIns = new LastingAct<Draft, { readonly id: string }, UploadProgress>();
+
+onOtherPerson(session.state, () => handIns.forget());
 
 /** Hands the draft in, unless one is being handed in. The form is empty afterwards, if nothing was changed meanwhile. */
 export function handIn(draft: Draft): void {

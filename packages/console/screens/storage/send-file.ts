@@ -28,6 +28,11 @@ export class FileGone extends Error {
   override readonly name = 'FileGone';
 }
 
+/** The session of the user whose file it is has ended. */
+export class SessionOver extends Error {
+  override readonly name = 'SessionOver';
+}
+
 /**
  * Sends a file from the disk, without reading it into memory, and continues an upload of the same file that was interrupted, also by
  * a reload of the page. Rejects with a {@link HubError} that does not pass, or {@link FileGone}.
@@ -50,7 +55,8 @@ export async function sendFile(file: File, options: SendOptions): Promise<void> 
       });
       return unfinishedUploads.forget(key);
     } catch (error) {
-      if (signal.aborted) await discard(key);
+      // The upload is still that of its user, who may continue it; nobody else may end it.
+      if (signal.aborted && !(signal.reason instanceof SessionOver)) await discard(key);
       await passed(error, file, signal, onPause);
     }
   }

@@ -2,7 +2,7 @@ import { HubError } from '@workbench-hub/client';
 import { expect, it, vi } from 'vitest';
 
 vi.mock('../../data/hub.js', () => ({ session: {}, hub: {} }));
-const { FileGone } = await import('./send-file.js');
+const { FileGone, SessionOver } = await import('./send-file.js');
 const { isStorageName, storageNameFor, Uploads } = await import('./uploads.js');
 const { UnfinishedUploads } = await import('./unfinished-uploads.js');
 
@@ -65,6 +65,29 @@ it('cancels what is being sent and what waits', async () => {
   await expect.poll(statuses).toEqual(['canceled', 'canceled']);
   uploads.clear();
   expect(uploads.state.get()).toEqual([]);
+});
+
+it('ends them with the session: none is sent any more, and none is shown', async () => {
+  const sent: string[] = [];
+  const reasons: unknown[] = [];
+  const { uploads, stored } = await uploadsBy(
+    (_, { name, signal }) =>
+      new Promise((resolve, reject) => {
+        sent.push(name);
+        if (name === 'of-another.csv') resolve();
+        signal.addEventListener('abort', () => {
+          reasons.push(signal.reason);
+          reject(signal.reason);
+        });
+      }),
+  );
+  uploads.add([file('one.csv'), file('two.csv')], false);
+  uploads.giveUp();
+  expect(uploads.state.get()).toEqual([]);
+  await expect.poll(() => reasons).toEqual([expect.any(SessionOver)]);
+  uploads.add([file('of-another.csv')], false);
+  await expect.poll(() => stored.mock.calls).toHaveLength(1);
+  expect(sent).toEqual(['one.csv', 'of-another.csv']);
 });
 
 it('tells a refusal from a file that is gone', async () => {

@@ -1,7 +1,7 @@
 /** Uploads of this page: one after the other, each with its progress. */
 import { HubError } from '@workbench-hub/client';
 import { Store } from '../../base/store.js';
-import { FileGone, type PauseReason, type SendOptions } from './send-file.js';
+import { FileGone, type PauseReason, type SendOptions, SessionOver } from './send-file.js';
 
 export type UploadStatus =
   | 'waiting'
@@ -101,6 +101,12 @@ export class Uploads {
   /** Forgets what has ended. */
   clear(): void {
     this.state.set(this.state.get().filter(({ status }) => isGoing(status)));
+  }
+
+  /** Ends with the session of the user: forgets all of them, also the one that is being sent. */
+  giveUp(): void {
+    this.state.set([]);
+    for (const abort of this.#aborts.values()) abort.abort(new SessionOver());
   }
 
   async #run(): Promise<void> {

@@ -10,6 +10,7 @@ import { type DragEvent, useState } from 'react';
 import { useStore } from '../../base/store.js';
 import { hub, session } from '../../data/hub.js';
 import { askAgain } from '../../data/query-client.js';
+import { onOtherPerson } from '../../session/other-person.js';
 import { sendFile } from './send-file.js';
 import { Uploads } from './uploads.js';
 
@@ -57,11 +58,8 @@ export function refreshStorage(): Promise<void> {
 /** Outlives the screen, so that uploads go on while the reader looks elsewhere. */
 const uploads = new Uploads(sendFile, () => void refreshStorage());
 
-// Names of files of another user are nobody's business.
-session.state.subscribe(() => {
-  const state = session.state.get();
-  if (state.status === 'ended' && state.person === undefined) uploads.clear();
-});
+// Files of one user are not stored as those of the next one, whom their names do not concern either.
+onOtherPerson(session.state, () => uploads.giveUp());
 
 export function useUploads() {
   return { uploads, list: useStore(uploads.state) };

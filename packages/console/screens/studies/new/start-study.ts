@@ -1,6 +1,7 @@
 /** The study that is being started: with large files that takes long, and goes on while the reader looks elsewhere. */
 import { LastingAct } from '../../../base/lasting-act.js';
-import { patientHub } from '../../../data/hub.js';
+import { patientHub, session } from '../../../data/hub.js';
+import { onOtherPerson } from '../../../session/other-person.js';
 import { type Draft, EMPTY_DRAFT, jobOf } from '../../new-job/draft.js';
 import { contentOf, draftStore } from '../../new-job/draft-store.js';
 import { baseOf, requestOf } from './planned.js';
@@ -14,6 +15,8 @@ interface Form {
 }
 
 export const studyStarts = new LastingAct<Form, { readonly id: string }>();
+
+onOtherPerson(session.state, () => studyStarts.forget());
 
 /** Starts the study, unless one is being started. The forms are empty afterwards, if nothing was changed meanwhile. */
 export function startStudy(form: Form, offers: readonly ValueOffer[]): void {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 
-vi.mock('../../../data/hub.js', () => ({ hub: {} }));
+const session = { state: { get: () => ({ status: 'starting' }), subscribe: () => () => undefined } };
+vi.mock('../../../data/hub.js', () => ({ hub: {}, session }));
 const { EMPTY_DRAFT } = await import('../../new-job/draft.js');
 const { beginDraft, draftStore } = await import('../../new-job/draft-store.js');
 const { EMPTY_STUDY, variedAround } = await import('./study-draft.js');
