@@ -45,6 +45,11 @@ export class HubError extends Error {
   }
 }
 
+/** Whether the hub refused a request with this code. */
+export function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof HubError && error.code === code;
+}
+
 /** The request is wrong: a field, a file that is too large (400, 413, 416). */
 export class RefusedError extends HubError {
   override readonly name = 'RefusedError';

@@ -1,6 +1,7 @@
 /** The input storage of a hub: files that many jobs use. */
 import { type Connection, type ContentOptions, contentRequest } from './connection.js';
-import { HubError } from './errors.js';
+import { isCode } from './errors.js';
+import type { User } from './generated/types.gen.js';
 import type { StoredInput } from './job.js';
 import { type ContinuedUpload, sendInParts, type UploadProgress } from './resumable-upload.js';
 
@@ -11,6 +12,8 @@ const ONE_REQUEST_BYTES = 8 * 1024 * 1024;
 /** Larger files have no digest unless they are on the disk, since browsers digest in memory only. */
 const MAX_DIGESTED_BYTES = 256 * 1024 * 1024;
 const PREFIX = 'content-';
+/** Digits of the digest in the name of a file that is stored once. */
+const NAME_DIGITS = 32;
 
 export interface UploadOptions {
   /** Replaces a file of this name. */
@@ -87,7 +90,8 @@ export class InputStorage {
   }
 
   /**
-   * Stores a large file once, under a name that its content determines, with this ending, for all jobs that use it.
+   * Stores a large file once, under a name that its content determines, with this ending, for all jobs that use it: a
+   * name of the user's own where a file of another user has that one.
    * Undefined for a small file, and while the input storage is off.
    */
   keep(
@@ -107,17 +111,36 @@ export class InputStorage {
     if (content.size <= SMALL_BYTES) return undefined;
     const digest = await digestOf(content);
     if (digest === undefined) return this.#keepUnknown(content, ending, options);
-    const name = `${PREFIX}${digest.slice(0, 32)}${ending}`;
+    const nameOf = (hexadecimal: string) => `${PREFIX}${hexadecimal.slice(0, NAME_DIGITS)}${ending}`;
     try {
-      if (await this.exists(name, { renew: true })) return { storageName: name };
-      return await this.put(name, content, options);
+      return await this.#once(nameOf(digest), content, options).catch(async (error: unknown) => {
+        if (!isCode(error, 'STORED_FILE_FOREIGN')) throw error;
+        // What another user has stored there need not be this content.
+        return this.#once(nameOf(await this.#ownDigest(digest, options)), content, options);
+      });
     } catch (error) {
-      if (!(error instanceof HubError)) throw error;
-      // Somebody else has stored the same content meanwhile.
-      if (error.code === 'STORED_FILE_EXISTS') return { storageName: name };
-      if (error.code === 'INPUT_STORAGE_OFF') return undefined;
+      if (isCode(error, 'INPUT_STORAGE_OFF')) return undefined;
       throw error;
     }
+  }
+
+  /** Stores a file, unless one of this name is there. Rejects with STORED_FILE_FOREIGN when that is another user's. */
+  async #once(name: string, content: Blob, options: UploadOptions): Promise<StoredInput> {
+    if (await this.exists(name, { renew: true })) return { storageName: name };
+    try {
+      return await this.put(name, content, options);
+    } catch (error) {
+      // Somebody has stored it meanwhile.
+      const isThere = isCode(error, 'STORED_FILE_EXISTS') && (await this.exists(name, { renew: true }));
+      if (isThere) return { storageName: name };
+      throw error;
+    }
+  }
+
+  /** Digest of a content and the name of the user, the same each time. */
+  async #ownDigest(digest: string, { signal }: UploadOptions): Promise<string> {
+    const { username } = await this.#connection.json<User>('/api/2.0/user', { signal });
+    return sha256Of(new Blob([`${digest} ${username}`]));
   }
 
   /** Stores a file without a digest, and continues what an earlier try has sent of it. */
@@ -134,7 +157,7 @@ export class InputStorage {
     try {
       return await this.put(begun.name, content, { ...options, inParts: { continues: begun.id, onId } });
     } catch (error) {
-      if (error instanceof HubError && error.code === 'INPUT_STORAGE_OFF') return undefined;
+      if (isCode(error, 'INPUT_STORAGE_OFF')) return undefined;
       throw error;
     }
   }
@@ -145,6 +168,10 @@ async function digestOf(content: Blob): Promise<string | undefined> {
   const digester = digesters.get(content);
   if (digester !== undefined) return digester();
   if (content.size > MAX_DIGESTED_BYTES || crypto.subtle === undefined) return undefined;
+  return sha256Of(content);
+}
+
+async function sha256Of(content: Blob): Promise<string> {
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', await content.arrayBuffer()));
   return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

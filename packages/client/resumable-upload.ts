@@ -1,6 +1,6 @@
 /** A file on its way to the input storage in parts (tus 1.0), which goes on after a cut, a restart of the hub, or of this program. */
 import { type Connection, pause } from './connection.js';
-import { HubError, OverloadedError, UnreachableError } from './errors.js';
+import { HubError, isCode, OverloadedError, UnreachableError } from './errors.js';
 import type { InputUpload } from './generated/types.gen.js';
 
 const UPLOADS = '/api/x/storage/input/uploads';
@@ -188,10 +188,6 @@ class PartSender {
     const { name, content, onProgress } = this.#file;
     onProgress?.({ name, bytes, totalBytes: content.size });
   }
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof HubError && error.code === code;
 }
 
 /** A character for each byte of UTF-8, as `btoa` takes them. */

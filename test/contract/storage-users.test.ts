@@ -1,4 +1,5 @@
 /** Roles in the storage beyond those of the endpoints, and the quota of each user. */
+import { Hub } from '@workbench-hub/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
@@ -80,6 +81,28 @@ describe('the file of another user', () => {
     expectError(refused, 403, path, FOREIGN);
     expectError(await begin(), 403, uploads, FOREIGN);
     expect(await contentBytes()).toEqual([['ulla', 1]]);
+  });
+
+  it('is neither used by a client with the same content, nor in its way', async () => {
+    await start({});
+    const digestOf = async (content: Blob) =>
+      Buffer.from(await crypto.subtle.digest('SHA-256', await content.arrayBuffer())).toString('hex');
+    const mesh = new Blob([Buffer.alloc(300_000, 'm')]);
+    const digest = await digestOf(mesh);
+    const shared = `content-${digest.slice(0, 32)}`;
+    await upload('ulla', shared, 1);
+    for (let time = 0; time < 2; time++) {
+      const client = new Hub({ url: hub.address, token: as.udo.token ?? '' });
+      const task = await client.submit({ scripts: ['1'], files: { mesh } });
+      const { inputs } = await task.details();
+      const path = inputs.find(({ kind }) => kind === 'ADDITIONAL_FILE')?.path ?? '';
+      expect(await digestOf(await (await task.input(path)).blob())).toBe(digest);
+    }
+    const { body } = await as.vera.get('/api/x/storage/input');
+    const files = body['files'] as Record<string, unknown>[];
+    expect(files).toHaveLength(2);
+    expect(files).toContainEqual(expect.objectContaining({ name: shared, owner: 'ulla' }));
+    expect(files).toContainEqual(expect.objectContaining({ digest, owner: 'udo' }));
   });
 
   it('is changed by every USER with storage.input.shared', async () => {

@@ -188,3 +188,31 @@ class Transfers(unittest.TestCase):
             hub.submit(script=b"1", model=model)
             sent = json.loads(server.requests[-1].body)["inputModel"]
         self.assertEqual((sent["type"], base64.b64decode(sent["content"])), ("wbpz", b"gear" * 200_000))
+
+    def test_a_model_whose_name_another_user_has_gets_one_of_the_users_own(self) -> None:
+        model = self.folder / "gear.wbpz"
+        model.write_bytes(b"gear" * 200_000)
+        shared = f"gear-{hashlib.sha256(model.read_bytes()).hexdigest()[:32]}.wbpz"
+        stored: List[str] = []
+
+        def answer(request: Request) -> Answer:
+            if request.path == "/api/2.0/user":
+                return USER
+            if request.path.endswith("/upload"):
+                stored.append(request.body.split(b'filename="')[1].split(b'"')[0].decode())
+                return 204, {}, b""
+            name = request.path.split("/")[-1]
+            if name == shared:
+                refused = f"{name} is a file of udo: only its owner and the role ADMIN may renew it"
+                return error_answer(403, refused, X_Error_Code="STORED_FILE_FOREIGN")
+            return json_answer({"exists": name in stored})
+
+        with Server(answer) as server:
+            for _ in range(2):
+                with Hub(server.url) as hub:
+                    name = hub.storage.keep(model).name
+                    asked = len(server.requests)
+                    self.assertEqual(hub.storage.keep(model).name, name)
+                    self.assertEqual(len(server.requests), asked)
+        self.assertNotEqual(name, shared)
+        self.assertEqual(stored, [name])

@@ -13,7 +13,7 @@ from typing import Callable, Dict, Iterator, Optional, Tuple
 
 from . import _parts
 from ._calls import Attempts, Calls, quoted
-from ._errors import Conflict, OutputExists, UsageError, WorkbenchError
+from ._errors import Conflict, Forbidden, OutputExists, UsageError, WorkbenchError
 from ._job import LocalPath, StoredFile, local_file
 from ._progress import Choice, Progress, Reporter
 from ._put import put
@@ -35,6 +35,8 @@ class Storage:
         self._lock = threading.Lock()
         self._digests: Dict[Tuple[str, int, int], str] = {}
         self._checked: Dict[str, float] = {}
+        # Names of the user's own for those that files of other users have.
+        self._own_names: Dict[str, str] = {}
         self._is_active: Optional[bool] = None
 
     def is_active(self) -> bool:
@@ -67,23 +69,43 @@ class Storage:
     def keep(self, path: LocalPath, *, progress: Choice = None) -> StoredFile:
         """Makes sure that the content of a file is in the input storage, and sends it only if it is not.
 
-        Its name there is made of the file's name and digest, so that a changed file is another one.
+        Its name there is made of the file's name and digest, so that a changed file is another one; and of the user's name, where
+        a file of another user has that one.
         """
         source = local_file(path)
         with self._lock:
             digest = self._digest_of(source)
-            name = _name_of(source, digest)
-            checked = self._checked.get(name)
-            if checked is not None and time.monotonic() - checked < RENEW_AFTER_S:
-                return StoredFile(name)
-            if not self.renew(name):
-                try:
-                    self._upload(source, name, False, False, digest, progress)
-                except Conflict:
-                    # Another client has handed it over at the same time.
-                    pass
-            self._checked[name] = time.monotonic()
+            shared = _name_of(source, digest)
+            name = self._own_names.get(shared, shared)
+            try:
+                self._once(source, name, digest, progress)
+            except Forbidden:
+                if name != shared:
+                    raise
+                # What another user has stored under this name need not be this content.
+                name = _name_of(source, self._own_digest(digest))
+                self._once(source, name, digest, progress)
+                self._own_names[shared] = name
         return StoredFile(name)
+
+    def _once(self, source: Path, name: str, digest: str, progress: Choice) -> None:
+        """Stores a file, unless one of this name is there. Raises `Forbidden` when that is another user's."""
+        checked = self._checked.get(name)
+        if checked is not None and time.monotonic() - checked < RENEW_AFTER_S:
+            return
+        if not self.renew(name):
+            try:
+                self._upload(source, name, False, False, digest, progress)
+            except Conflict:
+                # Somebody has handed it over at the same time.
+                if not self.renew(name):
+                    raise
+        self._checked[name] = time.monotonic()
+
+    def _own_digest(self, digest: str) -> str:
+        """Digest of a content and the name of the user, the same each time."""
+        user = self._calls.json("GET", "/api/2.0/user")["username"]
+        return hashlib.sha256(f"{digest} {user}".encode()).hexdigest()
 
     def name_for(self, path: Path, progress: Choice) -> Optional[str]:
         """Name of the kept file, `None` while the input storage is off."""
@@ -96,6 +118,7 @@ class Storage:
         """Forgets which files are in the storage: they may have expired or been removed."""
         with self._lock:
             self._checked.clear()
+            self._own_names.clear()
             self._is_active = None
 
     def exists(self, name: str) -> bool:
