@@ -51,3 +51,27 @@ it('tells of a hub that falls silent, and goes on to try', async () => {
   await vi.advanceTimersByTimeAsync(1);
   await ended;
 });
+
+it('goes on after a restart that lasts longer than the tries of a request', async () => {
+  vi.useFakeTimers();
+  const answers = [
+    new Response('id: 1\ndata: first\n\n'),
+    ...[502, 503, 504, 503].map((status) => new Response('<html>', { status })),
+    new Response('id: 2\ndata: second\n\n'),
+  ];
+  const after: unknown[] = [];
+  const connection = new Connection({
+    url: 'http://hub.example',
+    credentials: undefined,
+    fetch: async (_, { headers } = {}) => {
+      after.push((headers as Record<string, string>)['last-event-id']);
+      return answers.shift() as Response;
+    },
+    retryDelaysMs: [],
+  });
+  const events = eventStream(connection, '/api/x/events');
+  expect((await events.next()).value).toMatchObject({ data: 'first' });
+  const [more] = await Promise.all([events.next(), vi.advanceTimersByTimeAsync(60_000)]);
+  expect(more.value).toMatchObject({ data: 'second' });
+  expect(after).toEqual([undefined, '1', '1', '1', '1', '1']);
+});

@@ -1,18 +1,17 @@
 /** Reader of the hub's server-sent events that survives restarts of hub and network. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
-import { type Connection, pause, type RequestOptions, silent } from './connection.js';
+import { type Connection, type RequestOptions, silent } from './connection.js';
 import { UnreachableError } from './errors.js';
+import { Delays, isOutage } from './outages.js';
 
 /** A stream without a comment for this long is dead; the hub sends one every 15 seconds. */
 const SILENCE_MS = 45_000;
-const FIRST_DELAY_MS = 200;
-const MAX_DELAY_MS = 10_000;
 
 /**
  * Yields the events of a stream, and connects again wherever it ends, after the last event that was yielded. It ends
  * when the consumer leaves the loop, rejects when the signal is aborted, with a {@link HubError} when the hub refuses
- * the stream, and with {@link UnreachableError} when the first connection fails: the address may be wrong. Each later silence is told
- * as a retry.
+ * the stream, and with {@link UnreachableError} when the first connection fails: the address may be wrong. Once a stream has opened,
+ * a hub or proxy that is overloaded counts as a loss. Each later silence is told as a retry.
  */
 export async function* eventStream(
   connection: Connection,
@@ -20,7 +19,7 @@ export async function* eventStream(
   { signal, ...options }: RequestOptions = {},
 ): AsyncGenerator<EventSourceMessage, never> {
   let lastId: string | undefined;
-  let delayMs = FIRST_DELAY_MS;
+  const delays = new Delays();
   let hasOpened = false;
   const onOpen = () => {
     hasOpened = true;
@@ -29,7 +28,7 @@ export async function* eventStream(
     const request = { ...options, headers: headersAfter(lastId) };
     try {
       for await (const event of oneStream(connection, path, request, { outer: signal, onOpen })) {
-        delayMs = FIRST_DELAY_MS;
+        delays.reset();
         if (event.id !== undefined) lastId = event.id;
         if (event.data !== '') yield event;
       }
@@ -38,8 +37,7 @@ export async function* eventStream(
       if (!hasOpened || !isConnectionLoss(error)) throw error;
       tellSilence(connection, error);
     }
-    await pause(delayMs, signal);
-    delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
+    await delays.pause(signal);
   }
 }
 
@@ -92,8 +90,8 @@ async function* oneStream(
   }
 }
 
-/** Whether the connection broke, rather than the hub refused or a caller's code failed. */
+/** Whether the connection broke, or the hub is away, rather than it refused or a caller's code failed. */
 function isConnectionLoss(error: unknown): boolean {
   // A body that breaks off rejects with a TypeError ("terminated").
-  return error instanceof UnreachableError || error instanceof TypeError;
+  return isOutage(error) || error instanceof TypeError;
 }

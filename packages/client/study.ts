@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import { type Connection, pause } from './connection.js';
 import type {
   NewStudy,
   RetriedStudyPoints,
@@ -10,6 +10,7 @@ import type {
 } from './generated/types.gen.js';
 import { repeatable } from './idempotency-key.js';
 import type { Job } from './job.js';
+import { overOutages } from './outages.js';
 
 export type PointOutcome = NonNullable<StudyPoint['outcome']>;
 
@@ -55,17 +56,19 @@ export class Study {
     return this.#connection.json(this.#path(), { signal });
   }
 
-  /** Waits until the study runs no more: it is finished, stopped or paused, and no task of it is left. */
+  /** Waits until the study runs no more: it is finished, stopped or paused, and no task of it is left. After the first answer, also over
+   *  restarts of the hub. */
   async wait({ signal, onChange }: WatchOptions = {}): Promise<StudyDetails> {
     let told = '';
+    let study = await this.details(signal);
     for (let delayMs = FIRST_LOOK_MS; ; delayMs = Math.min(2 * delayMs, LONGEST_LOOK_MS)) {
-      const study = await this.details(signal);
       const text = JSON.stringify(study);
       if (text !== told) onChange?.(study);
       if (text !== told) delayMs = FIRST_LOOK_MS;
       told = text;
       if (study.state !== 'RUNNING' && study.points.open === 0) return study;
       await pause(delayMs, signal);
+      study = await overOutages(this.#connection, () => this.details(signal), signal);
     }
   }
 
@@ -137,19 +140,4 @@ export async function* studiesOf(
     yield* page.studies;
     place = page.next === undefined ? undefined : { after: page.next };
   }
-}
-
-function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, delayMs);
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }
