@@ -19,15 +19,18 @@ export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Yields every change at least once, in order, and continues after restarts of the hub. */
+/** Yields every change at least once, in order, and continues after restarts of the hub. Unless `isRetried`, it rejects with the first
+ *  refusal of a stream that has not opened. */
 export async function* taskEvents(
   connection: Connection,
   { filter = {}, since, signal }: EventOptions = {},
+  isRetried = true,
 ): AsyncGenerator<HubEvent, never> {
   const query = { ...(filter as Record<string, string>), ...(since === undefined ? {} : { since }) };
   for await (const { event: type, id: cursor = '', data } of eventStream(connection, '/api/x/events', {
     query,
     signal,
+    isRetried,
   })) {
     const content = JSON.parse(data) as Record<string, unknown>;
     if (type === 'task') yield { type, cursor, task: content as unknown as TaskItem };

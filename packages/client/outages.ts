@@ -3,7 +3,7 @@ import { type Connection, pause } from './connection.js';
 import { isCode, OverloadedError, UnreachableError } from './errors.js';
 
 const FIRST_DELAY_MS = 200;
-const MAX_DELAY_MS = 10_000;
+const LONGEST_DELAY_MS = 10_000;
 
 /** Whether a later try may succeed: there is no hub at present, or a proxy answers in its place. */
 export function isOutage(error: unknown): boolean {
@@ -12,9 +12,14 @@ export function isOutage(error: unknown): boolean {
   return error instanceof UnreachableError || error instanceof OverloadedError;
 }
 
-/** Delays of tries, each twice as long as the one before, up to ten seconds. */
+/** Delays of tries, each twice as long as the one before, up to the longest. */
 export class Delays {
+  readonly #longestMs: number;
   #nextMs = FIRST_DELAY_MS;
+
+  constructor(longestMs = LONGEST_DELAY_MS) {
+    this.#longestMs = longestMs;
+  }
 
   /** Begins with the shortest again. */
   reset(): void {
@@ -23,7 +28,7 @@ export class Delays {
 
   async pause(signal: AbortSignal | undefined): Promise<void> {
     const delayMs = this.#nextMs;
-    this.#nextMs = Math.min(2 * delayMs, MAX_DELAY_MS);
+    this.#nextMs = Math.min(2 * delayMs, this.#longestMs);
     await pause(delayMs, signal);
   }
 }

@@ -1,5 +1,5 @@
 import { type Connection, type ContentOptions, contentRequest } from './connection.js';
-import { NotFoundError } from './errors.js';
+import { isCode, NotFoundError } from './errors.js';
 import { taskEvents } from './events.js';
 import type {
   SignedManifest,
@@ -11,10 +11,14 @@ import type {
   TaskWindow,
 } from './generated/types.gen.js';
 import { type LogEvent, taskLog } from './log.js';
+import { Delays, overOutages } from './outages.js';
 
 export type TaskStatus = TaskItem['status'];
 
 const ENDED: ReadonlySet<TaskStatus> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
+
+/** Longest delay between two looks at a task that is not followed; it doubles up to this. */
+const LONGEST_LOOK_MS = 4000;
 
 export interface RunOptions {
   /** Ends the waiting, not the task. */
@@ -61,7 +65,7 @@ export class Task {
       await this.#end(signal, changed);
       await printed;
       if (ended) onChange?.(ended);
-      return await this.details(signal);
+      return await overOutages(this.#connection, () => this.details(signal), signal);
     } finally {
       printing.abort();
     }
@@ -118,16 +122,49 @@ export class Task {
   }
 
   async #end(signal: AbortSignal | undefined, onChange: (task: TaskItem) => void): Promise<void> {
+    let { task, cursor } = await this.#present(signal);
     for (;;) {
-      const window = await this.#connection.json<TaskWindow>('/api/x/tasks', {
-        query: { id: this.id },
-        signal,
-      });
-      const [task] = window.tasks;
-      if (!task) throw this.#removed();
       onChange(task);
       if (ENDED.has(task.status)) return;
-      if (await this.#endAfter(window.cursor, signal, onChange)) return;
+      try {
+        const since = cursor;
+        const follow = () => this.#endAfter(since, signal, onChange);
+        if (await overOutages(this.#connection, follow, signal)) return;
+      } catch (error) {
+        if (!isCode(error, 'TOO_MANY_STREAMS')) throw error;
+        return this.#endWithoutStream(task, signal, onChange);
+      }
+      ({ task, cursor } = await overOutages(this.#connection, () => this.#present(signal), signal));
+    }
+  }
+
+  /** The task, and the cursor of the changes after it. */
+  async #present(signal: AbortSignal | undefined): Promise<{ task: TaskItem; cursor: string }> {
+    const { tasks, cursor } = await this.#connection.json<TaskWindow>('/api/x/tasks', {
+      query: { id: this.id },
+      signal,
+    });
+    const [task] = tasks;
+    if (!task) throw this.#removed();
+    return { task, cursor };
+  }
+
+  /** Looks at the task until it has ended: its user has as many streams as there may be. */
+  async #endWithoutStream(
+    before: TaskItem,
+    signal: AbortSignal | undefined,
+    onChange: (task: TaskItem) => void,
+  ): Promise<void> {
+    const delays = new Delays(LONGEST_LOOK_MS);
+    for (let told = JSON.stringify(before); ; ) {
+      await delays.pause(signal);
+      const { task } = await overOutages(this.#connection, () => this.#present(signal), signal);
+      const text = JSON.stringify(task);
+      if (text === told) continue;
+      told = text;
+      delays.reset();
+      onChange(task);
+      if (ENDED.has(task.status)) return;
     }
   }
 
@@ -138,7 +175,7 @@ export class Task {
     onChange: (task: TaskItem) => void,
   ): Promise<boolean> {
     const filter = { id: this.id };
-    for await (const event of taskEvents(this.#connection, { filter, since, signal })) {
+    for await (const event of taskEvents(this.#connection, { filter, since, signal }, false)) {
       if (event.type === 'reset') return false;
       // The hub tells of each task that is deleted, whatever the filter.
       if (event.type === 'removed' && event.id === this.id) throw this.#removed();

@@ -1,6 +1,7 @@
 /** What all clients share: nobody takes it from the others (contract 12.37). */
 import { type ClientRequest, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { Hub } from '@workbench-hub/client';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { AUTH, logIn } from '../support/hubs/login.js';
@@ -125,6 +126,20 @@ it('a user has at most 16 streams of events, with 8 filters', async () => {
   });
   expect(await another.response.text()).toMatch(/vera has 16 streams of events open|8 different filters/);
   await eventually(async () => (await follow(filtered(1), vera)).response.status === 200);
+});
+
+it('a client waits for more tasks than it may have streams for', async () => {
+  await start();
+  const ulla = await as('ulla');
+  for (let count = 1; count <= 8; count++) await follow(`${EVENTS}?name=a${count}`, ulla);
+  const client = new Hub({ url: hub.address, token: ulla.token ?? '' });
+  const task = client.task(await ulla.batchJob());
+  const seen: unknown[] = [];
+  const ended = task.wait({ onChange: ({ status }) => seen.push(status) });
+  await eventually(() => seen.length > 0);
+  await task.cancel();
+  expect((await ended).status).toBe('CANCELED');
+  expect(seen).toEqual(['WAITING', 'CANCELED']);
 });
 
 it('a user follows at most 64 logs', async () => {
