@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { EXAMPLES } from './examples.js';
 import { createProgram } from './program.js';
@@ -30,5 +30,18 @@ describe('the help', () => {
       for (const [option] of part.matchAll(/ --[a-z-]+/g))
         expect(command.options.map(({ long }) => long)).toContain(option.trim());
     }
+  });
+});
+
+describe('an option that takes a number', () => {
+  const ofNumbers = all.flatMap(([path, command]) =>
+    command.options
+      .filter(({ flags }) => /<(?:count|number|seconds)>/.test(flags))
+      .map((option) => [`${path} ${option.long}`, option] as const),
+  );
+
+  it.each(ofNumbers)('%s refuses other text', (_, option) => {
+    for (const text of ['7d', '10m', ' '])
+      expect(() => option.parseArg?.(text, option.defaultValue)).toThrow(InvalidArgumentError);
   });
 });

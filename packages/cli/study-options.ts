@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import type { StudyJob } from '@workbench-hub/client';
 import { readFailure } from '@workbench-hub/client/node';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { UsageError } from './exit-codes.js';
 import { collect, type JobOptions, jobOf } from './job-options.js';
+import { wholeNumber } from './whole-number.js';
 
 export interface StudyOptions extends JobOptions {
   readonly vary: readonly string[];
@@ -43,16 +44,20 @@ export function withStudyOptions(command: Command): Command {
       '--points <file>',
       'file with the points, instead of --vary: JSON such as [{"speed": 500}], or CSV with a header',
     )
-    .option('--count <number>', 'number of samples', whole)
-    .option('--seed <number>', 'seed of the samples; 0 by default', whole)
+    .option('--count <number>', 'number of samples', wholeNumber(0))
+    .option('--seed <number>', 'seed of the samples; 0 by default', wholeNumber(0))
     .option(
       '--value <name=where>',
       'number to read of each point: name=FILE#JSONPATH, name=FILE:COLUMN:TAKE of a CSV file (with ; in place of : where it has semicolons), or name=FILE~PATTERN; log is the log',
       collect,
       [],
     )
-    .option('--stop-after-failures <number>', 'number of failed points at which the study stops', whole)
-    .option('--stop-after <seconds>', 'time after which the study stops', whole)
+    .option(
+      '--stop-after-failures <number>',
+      'number of failed points at which the study stops',
+      wholeNumber(0),
+    )
+    .option('--stop-after <seconds>', 'time after which the study stops', wholeNumber(0))
     .option(
       '--stop-when <value=bounds>',
       'stops the study when a point has reached this value: name=LOWER:UPPER, either may be left out; several must hold together',
@@ -234,11 +239,4 @@ function takeOf(text: string, value: string): (typeof TAKES)[number] {
   const take = TAKES.find((each) => each === text.toUpperCase());
   if (take !== undefined) return take;
   throw new UsageError(`--value ${value}: ${text} must be one of ${TAKES.join(', ').toLowerCase()}`);
-}
-
-function whole(text: string): number {
-  const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0)
-    throw new InvalidArgumentError('It must be a whole number.');
-  return number;
 }

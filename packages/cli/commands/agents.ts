@@ -5,6 +5,7 @@ import type { Run } from '../command-action.js';
 import { type Column, print, printable, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
 import { localTime } from '../times.js';
+import { wholeNumber } from '../whole-number.js';
 import { addRolloutCommand } from './rollout.js';
 
 const PAGE_SIZE = 500;
@@ -80,14 +81,14 @@ export function addAgentCommands(program: Command, run: Run): void {
     .command('enroll')
     .argument('<id>')
     .description('print a one-time code, with which an agent of this id gets a credential')
-    .option('--valid-for <seconds>', 'seconds for which the code is valid', '3600')
+    .option('--valid-for <seconds>', 'seconds for which the code is valid', wholeNumber(1), 3600)
     .addHelpText(
       'after',
       '\nThe code is for `workbench-agent enroll` on the host, or for `workbench-hub upstream enroll` of a hub that joins; they ask for it.',
     )
     .action(
-      run(async (hub, output, id: string, { validFor }: { validFor: string }) => {
-        const body = { id, validFor: Number(validFor) };
+      run(async (hub, output, id: string, { validFor }: { validFor: number }) => {
+        const body = { id, validFor };
         const { data } = await api.enrollAgent({ client: hub.client, body, throwOnError: true });
         print(data, output, () => data.code);
         return EXIT.FINISHED;

@@ -9,6 +9,7 @@ import { print, printable, table, tell } from '../console.js';
 import { UsageError } from '../exit-codes.js';
 import { changeProfiles, type Profile, readProfiles, type SignOn } from '../profiles.js';
 import { endSignOn, type SignedOn, signOnByDevice } from '../sign-on.js';
+import { wholeNumber } from '../whole-number.js';
 
 interface LoginOptions {
   readonly username?: string;
@@ -17,7 +18,7 @@ interface LoginOptions {
   readonly signOn?: boolean;
   readonly profile?: string;
   readonly caFile?: string;
-  readonly days: string;
+  readonly days: number;
   readonly json?: boolean;
 }
 
@@ -35,7 +36,7 @@ export function addLoginCommands(program: Command): void {
     .option('--password-stdin', 'read the password from standard input')
     .option('--token', 'read a personal access token from standard input instead of a password')
     .option('--sign-on', "log in by the company's sign-on, in a browser; the default where there is one")
-    .option('--days <count>', 'days after which a personal access token expires', '90')
+    .option('--days <count>', 'days after which a personal access token expires', wholeNumber(1), 90)
     .action(keepLogin);
 
   program
@@ -154,7 +155,7 @@ async function logIn(url: string, options: LoginOptions): Promise<Profile> {
     .slice(2, 2 + SUFFIX_LENGTH)}`;
   const { data } = await api.createPersonalToken({
     client: hub.client,
-    body: { name, expiresInDays: Number(options.days) },
+    body: { name, expiresInDays: options.days },
     throwOnError: true,
   });
   return { ...base, token: data.token, tokenId: data.id };

@@ -9,17 +9,18 @@ import { collect } from '../job-options.js';
 import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
 import { wholeId } from '../task-ids.js';
 import { localTime } from '../times.js';
+import { wholeNumber } from '../whole-number.js';
 import { saveManifest } from './manifests.js';
 import { expectUsable, type FollowOptions, follow, withFollowOptions } from './run.js';
 
 interface ListOptions extends FilterOptions {
-  readonly limit: string;
+  readonly limit: number;
 }
 
 export function addTaskCommands(program: Command, run: Run): void {
   withFilterOptions(program.command('tasks'))
     .description('list tasks, newest first, those of studies only if asked to')
-    .option('--limit <count>', 'how many', '50')
+    .option('--limit <count>', 'how many', wholeNumber(1), 50)
     .action(run(listTasks));
 
   program
@@ -70,12 +71,10 @@ export function addTaskCommands(program: Command, run: Run): void {
 }
 
 async function listTasks(hub: Hub, output: Output, options: ListOptions): Promise<ExitCode> {
-  const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit is a whole number above 0');
   const tasks: TaskItem[] = [];
   for await (const task of hub.tasks(await filterOf(hub, options))) {
     tasks.push(task);
-    if (tasks.length >= limit) break;
+    if (tasks.length >= options.limit) break;
   }
   print(tasks, output, () => table(tasks, TASK_COLUMNS));
   return EXIT.FINISHED;
