@@ -22,7 +22,7 @@ import type {
 import { repeatable } from './idempotency-key.js';
 import { InputStorage } from './input-storage.js';
 import type { NewInvalidation } from './invalidation.js';
-import { type Job, type JobFile, jobFields, modelTypeOfName, requestOf } from './job.js';
+import { type Job, type JobFile, jobFields, modelTypeOfStaged, requestOf } from './job.js';
 import type { UploadProgress } from './resumable-upload.js';
 import { Study, type StudyJob, studiesOf } from './study.js';
 import { type RunOptions, Task } from './task.js';
@@ -130,13 +130,16 @@ export class Hub {
     };
     const files: Record<string, JobFile> = {};
     const scripts: JobFile[] = [];
-    let model: Job['model'] = details.hostModel && { hostPath: details.hostModel.path };
+    let model: Job['model'] = details.hostModel && {
+      hostPath: details.hostModel.path,
+      copied: details.hostModel.copied,
+    };
     let modelType: string | undefined;
     for (const { kind, path, filename } of details.inputs) {
       const content = await (await task.input(path)).blob();
       const named = filename === undefined ? content : new File([content], filename);
       const staged = path.slice(path.indexOf('/') + 1);
-      if (kind === 'MODEL') [model, modelType] = [named, modelTypeOfName(staged)];
+      if (kind === 'MODEL') [model, modelType] = [named, modelTypeOfStaged(staged)];
       else if (kind === 'SCRIPT') scripts.push(named);
       else files[staged] = content;
     }

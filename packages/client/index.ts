@@ -38,7 +38,13 @@ export type {
 } from './generated/types.gen.js';
 export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
 export type { NewInvalidation } from './invalidation.js';
-export { type Job, type JobFile, modelTypeOfName, type Priority } from './job.js';
+export {
+  type Job,
+  type JobFile,
+  modelTypeOfName,
+  modelTypeOfStaged,
+  type Priority,
+} from './job.js';
 export type { LogEvent } from './log.js';
 export { ManifestRefusedError, type VerifiedManifest, verifyManifest } from './manifest.js';
 export type { ContinuedUpload, UploadProgress } from './resumable-upload.js';

@@ -11,6 +11,13 @@ export interface StoredInput {
   readonly storageName: string;
 }
 
+/** A model that the simulation host can read itself. */
+export interface HostModel {
+  readonly hostPath: string;
+  /** Whether it is copied into the working directory; false by default. */
+  readonly copied?: boolean;
+}
+
 /** A batch job. */
 export interface Job {
   /** Label of the task. */
@@ -21,7 +28,7 @@ export interface Job {
    * The model. A `File` has its type in its name, which the task shows; a blob, bytes or a text need `modelType`. `hostPath` is the path of a
    * model that the simulation host can read itself.
    */
-  readonly model?: JobFile | StoredInput | { readonly hostPath: string };
+  readonly model?: JobFile | StoredInput | HostModel;
   /** Type of the model, such as `MJCF` or `WBPZ`; by default from the name of the file. */
   readonly modelType?: string;
   /** Scripts, which run one after the other. The task shows the name of a `File`. */
@@ -43,7 +50,7 @@ export interface Job {
 export type StoreInput = (content: Blob, ending: string) => Promise<StoredInput | undefined>;
 
 /** Type of a model file of this name: `gear.xml` is MJCF. */
-const TYPE_OF_EXTENSION: Readonly<Record<string, string>> = { xml: 'MJCF' };
+const TYPE_OF_ENDING: Readonly<Record<string, string>> = { XML: 'MJCF' };
 
 /** The request that creates this job. Throws TypeError when the type of the model is unknown. */
 export async function requestOf(job: Job, store: StoreInput): Promise<ExecuteBatchJobRequest> {
@@ -83,16 +90,18 @@ export function jobFields({
   classifiers,
   timeLimit,
 }: Pick<TaskDetails, 'name' | 'note' | 'classifiers' | 'timeLimit'>): Omit<Job, 'scripts'> {
-  const classifier = (type: string) => classifiers.find((each) => each.type === type)?.value;
+  const all = (type: string) => classifiers.filter((each) => each.type === type).map(({ value }) => value);
+  const classifier = (type: string) => all(type)[0];
   const version = classifier('VERSION');
-  const labels = classifier('LABLES');
+  // Lists of labels add up.
+  const labels = all('LABLES').flatMap((value) => value.split(','));
   const priority = classifier('PRIORITY');
   return {
     ...(name === undefined ? {} : { name }),
     ...(note === undefined ? {} : { note }),
     ...(timeLimit === undefined ? {} : { timeLimitS: timeLimit }),
     ...(version === undefined ? {} : { version }),
-    ...(labels === undefined ? {} : { labels: labels.split(',') }),
+    ...(labels.length === 0 ? {} : { labels }),
     ...(priority === undefined ? {} : { priority: priority as Priority }),
   };
 }
@@ -102,7 +111,10 @@ type Model = Pick<ExecuteBatchJobRequest, 'inputModel' | 'inputModelReference'>;
 async function modelOf({ model, modelType }: Job, store: StoreInput): Promise<Model> {
   if (model === undefined) return {};
   if (isObject(model) && 'hostPath' in model)
-    return reference('LOCAL_FILESYSTEM', 'pathToFile', model.hostPath);
+    return reference('LOCAL_FILESYSTEM', {
+      pathToFile: model.hostPath,
+      ...(model.copied ? { copyFileToWorkingDirectory: 'true' } : {}),
+    });
   if (isObject(model) && 'storageName' in model) return storedModel(model);
   const type = modelType ?? modelTypeOfName(nameOf(model));
   if (type === undefined)
@@ -114,16 +126,16 @@ async function modelOf({ model, modelType }: Job, store: StoreInput): Promise<Mo
 }
 
 function storedModel({ storageName }: StoredInput, filename: Named = {}): Model {
-  return reference('INPUT_STORAGE', 'name', storageName, filename);
+  return reference('INPUT_STORAGE', { name: storageName }, filename);
 }
 
 function reference(
   type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE',
-  key: string,
-  value: string,
+  values: Readonly<Record<string, string>>,
   filename: Named = {},
 ) {
-  return { inputModelReference: { type, parameters: [{ key, value }], ...filename } };
+  const parameters = Object.entries(values).map(([key, value]) => ({ key, value }));
+  return { inputModelReference: { type, parameters, ...filename } };
 }
 
 interface Named {
@@ -150,8 +162,13 @@ const MAX_PART_BYTES = 255;
 
 /** Type of a model of this name: its ending, by which workbenches know it. */
 export function modelTypeOfName(name: string): string | undefined {
-  const extension = /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase();
-  return extension === undefined ? undefined : (TYPE_OF_EXTENSION[extension] ?? extension.toUpperCase());
+  const ending = modelTypeOfStaged(name);
+  return ending === undefined ? undefined : (TYPE_OF_ENDING[ending] ?? ending);
+}
+
+/** Type of a model that a task has under this name: `model.xml` has the type XML. */
+export function modelTypeOfStaged(name: string): string | undefined {
+  return /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toUpperCase();
 }
 
 async function additionalFilesOf(files: NonNullable<Job['files']>, store: StoreInput) {
@@ -164,7 +181,7 @@ async function additionalFilesOf(files: NonNullable<Job['files']>, store: StoreI
   );
 }
 
-function isObject(value: unknown): value is StoredInput | { readonly hostPath: string } {
+function isObject(value: unknown): value is StoredInput | HostModel {
   return typeof value === 'object' && !(value instanceof Blob) && !(value instanceof Uint8Array);
 }
 

@@ -177,6 +177,7 @@ describe('a draft', () => {
       timeLimitS: '60',
     });
     expect(rolesOf(draft)).toEqual({ 'gear.xml': 'MODEL', 'script-1': 'SCRIPT', 'mesh/a.stl': 'FILE' });
+    expect(draft.files[0]).toMatchObject({ modelType: 'XML' });
     expect(draft).not.toHaveProperty('simulatedS');
     expect(draft.files[1]?.content).toEqual({ taskId: 'T', inputPath: 'scripts/1' });
   });

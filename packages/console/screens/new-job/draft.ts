@@ -1,5 +1,5 @@
 /** A job that is being put together. */
-import { type Job, modelTypeOfName, type Priority, type TaskDetails } from '@workbench-hub/client';
+import { type Job, modelTypeOfStaged, type Priority, type TaskDetails } from '@workbench-hub/client';
 import { nameAgain } from './name-again.js';
 import { likelyProgram, type ScriptProgram, scriptFor } from './script-language.js';
 
@@ -237,6 +237,6 @@ function draftFileOf(
   const named = filename === undefined ? { isNameless: true as const } : { path: filename };
   // It has run without a first line of ours.
   if (kind === 'SCRIPT') return { ...file, path: `script-${staged}`, program: 'own', ...named };
-  const modelType = modelTypeOfName(staged);
+  const modelType = modelTypeOfStaged(staged);
   return { ...file, ...named, ...(modelType === undefined ? {} : { modelType }) };
 }
