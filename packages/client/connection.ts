@@ -187,7 +187,9 @@ export class Connection {
   async send(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const hasBody = request.body !== null;
-    return this.request(pathname + search, {
+    // The address of the hub, which is in that of the request, may have a path.
+    const base = new URL(this.url).pathname.replace(/\/$/, '');
+    return this.request(pathname.slice(base.length) + search, {
       method: request.method,
       headers: Object.fromEntries(request.headers),
       ...(hasBody ? { body: await request.blob() } : {}),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PasswordSession } from './credentials.js';
 import { AuthenticationError, HubError, NoHubError, RefusedError, UnreachableError } from './errors.js';
+import * as api from './generated/sdk.gen.js';
 import { Hub } from './hub.js';
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
@@ -85,6 +86,19 @@ describe('a session', () => {
 });
 
 describe('a request', () => {
+  it.each(['', '/hub', '/sites/a%20b/'])('has the path of the hub, %j, once', async (prefix) => {
+    const seen: (string | undefined)[] = [];
+    const url = await serve((request, response) => {
+      seen.push(request.url);
+      json(response, 200, { username: 'anna', content: [], totalPages: 0 });
+    });
+    const hub = new Hub({ url: url + prefix });
+    await hub.user();
+    await api.listAgentStates({ client: hub.client, query: { page: 0 } });
+    const base = prefix.replace(/\/$/, '');
+    expect(seen).toEqual([`${base}/api/2.0/user`, `${base}/api/x/agents?page=0`]);
+  });
+
   it('is repeated while the hub is overloaded, after the time that it names', async () => {
     let count = 0;
     const url = await serve((_, response) =>
