@@ -8,6 +8,10 @@ const CONSOLE = 'https://console.example.org';
 const LIST = '/api/2.0/workbench/task/list';
 const REFRESH = '/api/2.0/auth/refresh';
 
+interface Described {
+  readonly responses?: Readonly<Record<string, { readonly headers?: object }>>;
+}
+
 function corsHeaders(headers: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
 }
@@ -42,14 +46,32 @@ describe('a hub with a configured origin', () => {
       'access-control-allow-origin': CONSOLE,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Metadata, ' +
-        'Upload-Offset',
+        'Authorization, Content-Type, Range, If-Range, If-None-Match, Last-Event-ID, Idempotency-Key, Tus-Resumable, ' +
+        'Upload-Length, Upload-Metadata, Upload-Offset',
       'access-control-expose-headers':
-        'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning, ' +
+        'Allow, Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning, ' +
+        'Idempotency-Replayed, Log-Offset, Log-Next-Offset, ' +
         'Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Expires',
       'access-control-max-age': '600',
     });
     expect(headers['vary']).toBe('Origin');
+  });
+
+  it('lets its pages read every header that the interface describes', async () => {
+    const { headers, text } = await sender.send({
+      method: 'GET',
+      target: '/openapi.json',
+      headers: { origin: CONSOLE },
+    });
+    const exposed = `${headers['access-control-expose-headers']}`.split(', ');
+    const operations = Object.values(
+      (JSON.parse(text) as { paths: Record<string, Record<string, Described>> }).paths,
+    ).flatMap((path) => Object.values(path));
+    const described = operations.flatMap(({ responses = {} }) =>
+      Object.values(responses).flatMap((response) => Object.keys(response.headers ?? {})),
+    );
+    expect(described).toContain('Idempotency-Replayed');
+    expect(exposed).toEqual(expect.arrayContaining(described));
   });
 
   it('lets no page use the endpoints of agents', async () => {

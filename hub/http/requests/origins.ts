@@ -53,12 +53,13 @@ function hostOf(address: string): string | undefined {
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers':
-    'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key, Tus-Resumable, Upload-Length, Upload-Metadata, ' +
-    'Upload-Offset',
+    'Authorization, Content-Type, Range, If-Range, If-None-Match, Last-Event-ID, Idempotency-Key, Tus-Resumable, ' +
+    'Upload-Length, Upload-Metadata, Upload-Offset',
   'access-control-max-age': '600',
 };
 const EXPOSED =
-  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning, ' +
+  'Allow, Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning, ' +
+  'Idempotency-Replayed, Log-Offset, Log-Next-Offset, ' +
   'Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Expires';
 
 /** Lets pages of these origins read responses. The headers are set on the response of Node, as deferred responses need them too;
