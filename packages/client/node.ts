@@ -69,23 +69,25 @@ export class FileExistsError extends Error {
 /**
  * Saves the outputs of a task beneath a folder, which is created if needed; returns their paths on disk. A file appears
  * under its name when all of it was received and its digest is right. Nothing is written when a file exists that is not
- * to be replaced ({@link FileExistsError}), or when a name leads out of the folder ({@link UnsafePathError}).
+ * to be replaced ({@link FileExistsError}), or when a name leads out of the folder, is none on this
+ * system, or would be the file of another output, too ({@link UnsafePathError}).
  */
 export async function saveOutputs(task: Task, folder: string, options: SaveOptions = {}): Promise<string[]> {
   const { overwrite = false, signal } = options;
-  const outputs = (await task.outputs(signal)).map((output) => ({
-    output,
-    target: pathWithin(folder, output.path),
-  }));
-  if (!overwrite) for (const { target } of outputs) await expectAbsent(target);
-  for (const { output, target } of outputs) {
-    await download(sourceOf(task, output, signal), target, {
+  const outputs = await task.outputs(signal);
+  const targets = pathsWithin(
+    folder,
+    outputs.map(({ path }) => path),
+  );
+  if (!overwrite) for (const target of targets) await expectAbsent(target);
+  for (const [at, output] of outputs.entries()) {
+    await download(sourceOf(task, output, signal), targets[at] as string, {
       overwrite: true,
       onBytes: (bytes) => options.onProgress?.({ path: output.path, bytes, totalBytes: output.size }),
       signal,
     });
   }
-  return outputs.map(({ target }) => target);
+  return targets;
 }
 
 function sourceOf(
@@ -121,8 +123,32 @@ export async function saveStoredFile(
   }
 }
 
-/** Path beneath the folder. Throws {@link UnsafePathError} for a name that leads out of it. */
-export function pathWithin(folder: string, name: string): string {
+/** Paths beneath the folder. Throws {@link UnsafePathError} for names as {@link pathWithin} does, and for two that are one file. */
+export function pathsWithin(
+  folder: string,
+  names: readonly string[],
+  platform: NodeJS.Platform = process.platform,
+): string[] {
+  const seen = new Map<string, string>();
+  for (const name of names) {
+    // Windows and macOS tell no cases apart, and macOS no forms of Unicode.
+    const key = ['win32', 'darwin'].includes(platform) ? name.normalize().toLowerCase() : name;
+    const other = seen.get(key);
+    if (other !== undefined) {
+      const both = `${JSON.stringify(other)} and ${JSON.stringify(name)}`;
+      throw new UnsafePathError(`the outputs ${both} cannot be saved: they would be one file here`);
+    }
+    seen.set(key, name);
+  }
+  return names.map((name) => pathWithin(folder, name, platform));
+}
+
+/** Path beneath the folder. Throws {@link UnsafePathError} for a name that leads out of it, or that Windows does not allow there. */
+export function pathWithin(
+  folder: string,
+  name: string,
+  platform: NodeJS.Platform = process.platform,
+): string {
   const parts = name.split('/');
   const isSafe = parts.every(
     (part) => part !== '' && part !== '.' && part !== '..' && !/[\\\0]|^[A-Za-z]:/.test(part),
@@ -131,7 +157,19 @@ export function pathWithin(folder: string, name: string): string {
     throw new UnsafePathError(
       `the output ${JSON.stringify(name)} cannot be saved: its name leads out of the folder`,
     );
+  if (platform === 'win32' && parts.some(isUnfitForWindows))
+    throw new UnsafePathError(
+      `the output ${JSON.stringify(name)} cannot be saved: Windows does not allow its name`,
+    );
   return path.join(folder, ...parts);
+}
+
+/** Devices of Windows, which have any extension: `NUL`, `com1.txt`, `con .log`. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?$/i;
+
+function isUnfitForWindows(part: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected
+  return /[<>:"|?*\u0000-\u001f]|[. ]$/.test(part) || DEVICE.test(part);
 }
 
 async function expectAbsent(target: string): Promise<void> {
