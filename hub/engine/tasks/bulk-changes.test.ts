@@ -6,7 +6,9 @@ import { BulkChanges } from './bulk-changes.js';
 const CALLER: Caller = { username: 'ulla', roles: ['USER'], by: 'SESSION' };
 
 it('says that there is more when the last part of the list has more tasks of the caller than the limit', async () => {
-  const tasks = Array.from({ length: 5 }, (_, at) => taskWith({ id: `t${at}`, creator: at < 4 ? 'ulla' : 'anna' }));
+  const tasks = Array.from({ length: 5 }, (_, at) =>
+    taskWith({ id: `t${at}`, creator: at < 4 ? 'ulla' : 'anna' }),
+  );
   const bulk = new BulkChanges({
     lists: { window: async () => ({ tasks, next: null }) },
     transitions: { cancel: async () => true, remove: async () => [] },

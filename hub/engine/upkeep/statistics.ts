@@ -117,7 +117,10 @@ export class Statistics {
       return;
     }
     await this.#forgetOld().catch((error: unknown) => {
-      log.error({ err: error }, 'old statistics of tasks could not be removed; trying again with the next ones');
+      log.error(
+        { err: error },
+        'old statistics of tasks could not be removed; trying again with the next ones',
+      );
     });
   }
 

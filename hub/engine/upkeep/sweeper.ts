@@ -110,7 +110,10 @@ export class Sweeper {
       const removed = await run();
       return typeof removed === 'number' ? removed : 0;
     } catch (error) {
-      this.#options.log.error({ err: error, swept }, 'a step of the sweep failed; the next sweep tries it again');
+      this.#options.log.error(
+        { err: error, swept },
+        'a step of the sweep failed; the next sweep tries it again',
+      );
       return 0;
     }
   }

@@ -92,7 +92,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a lease is counted by the wall clock',
-    seed: 47,
+    seed: 107,
     hub: ({ runtime }) => ({ runtime: withLeasesByWallClock(runtime) }),
   },
 ];
