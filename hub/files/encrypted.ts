@@ -21,7 +21,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ByteRange } from '../core/ports/blobs.js';
+import { BlobUnreadable, type ByteRange } from '../core/ports/blobs.js';
 import { type BlobDisk, systemDisk } from './blob-disk.js';
 import { KeyedNames } from './blob-names.js';
 import type { OpenFile } from './blob-place.js';
@@ -46,7 +46,7 @@ const STORED_CHUNK_BYTES = CHUNK_BYTES + TAG_BYTES;
 const CHUNKS_AT_A_TIME = 16;
 
 /** An encrypted file that cannot be read: another key, or damage. The message names the file. */
-export class EncryptedFileUnreadable extends Error {
+export class EncryptedFileUnreadable extends BlobUnreadable {
   override readonly name = 'EncryptedFileUnreadable';
 }
 

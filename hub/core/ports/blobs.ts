@@ -7,6 +7,11 @@ export class DigestMismatch extends Error {
   override readonly name = 'DigestMismatch';
 }
 
+/** The bytes of a blob are damaged or gone: another read meets the same. */
+export class BlobUnreadable extends Error {
+  override readonly name: string = 'BlobUnreadable';
+}
+
 /** A blob exceeds its maximum size. */
 export class BlobTooLarge extends Error {
   override readonly name = 'BlobTooLarge';

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { BlobLost, type ReportSpool } from '@workbench-hub/shared/joining/ports/spool';
 import { beforeEach, expect, it } from 'vitest';
+import { BlobUnreadable } from '../../core/ports/blobs.js';
 import { loanSpool } from './loan-spool.js';
 
 const CONTENT = Buffer.from('the field');
@@ -14,15 +15,19 @@ let stored: Buffer | undefined;
 let toldBytes: number | undefined;
 /** Fault of the disk; undefined for none. */
 let fault: Error | undefined;
+/** Fault with which the store does not find it; undefined for none. */
+let notFound: Error | undefined;
 let spool: ReportSpool;
 
 beforeEach(() => {
   stored = CONTENT;
   toldBytes = undefined;
   fault = undefined;
+  notFound = undefined;
   spool = loanSpool({
     files: {
       find: async () => {
+        if (notFound) throw notFound;
         const content = stored;
         return (
           content && {
@@ -72,6 +77,24 @@ it.each([
   toldBytes = bytes;
   await expect(read(2)).rejects.toThrow(BlobLost);
   await expect(spool.verify('loan', FILE)).rejects.toThrow(BlobLost);
+});
+
+it.each([
+  ['damaged when it is read', new BlobUnreadable('damaged in chunk 3')],
+  ['on a broken sector', Object.assign(new Error('input/output error'), { code: 'EIO' })],
+])('a blob that is %s is lost', async (_, error) => {
+  fault = error;
+  await expect(read(2)).rejects.toThrow(BlobLost);
+  await expect(spool.verify('loan', FILE)).rejects.toThrow(BlobLost);
+});
+
+it('a blob that cannot be opened for its damage is lost, and one of a store that is away is not', async () => {
+  notFound = new BlobUnreadable('the header is damaged');
+  await expect(read(2)).rejects.toThrow(BlobLost);
+  notFound = new Error('the database is away');
+  await expect(read(2)).rejects.toThrow(
+    expect.objectContaining({ name: 'TransferFailed', failure: 'UNAVAILABLE' }),
+  );
 });
 
 it('a blob that cannot be read for now is not lost', async () => {

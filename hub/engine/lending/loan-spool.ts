@@ -5,7 +5,7 @@ import { attemptKey } from '@workbench-hub/shared/domain/task';
 import { TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
 import { BlobLost, type ReportSpool, type SpooledReport } from '@workbench-hub/shared/joining/ports/spool';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
-import type { BlobStore } from '../../core/ports/blobs.js';
+import { type BlobStore, BlobUnreadable } from '../../core/ports/blobs.js';
 import type { LoanClosing } from './loan-closing.js';
 import type { OpenLoan } from './open-loan.js';
 
@@ -22,7 +22,7 @@ export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions)
   const open = async (file: FileRef, fromByte: number) => {
     const found = await files.find(file.digest).catch((error: unknown) => {
       // It is there when the store is.
-      throw new TransferFailed('UNAVAILABLE', messageOf(error), { cause: error });
+      throw lost(error) ?? new TransferFailed('UNAVAILABLE', messageOf(error), { cause: error });
     });
     if (!found) throw new BlobLost(`blob ${file.digest} is missing`);
     if (found.sizeBytes !== file.sizeBytes) throw wrongSize(file, found.sizeBytes);
@@ -38,7 +38,7 @@ export function loanSpool({ files, closing, loanOf, settled }: LoanSpoolOptions)
           yield piece;
         }
       } catch (error) {
-        throw ofTheSystem(error) ?? error;
+        throw lost(error) ?? retryable(error) ?? error;
       }
     }
     if (position !== file.sizeBytes) throw wrongSize(file, position);
@@ -80,8 +80,21 @@ function wrongSize({ digest, sizeBytes }: FileRef, foundBytes: number): BlobLost
   return new BlobLost(`blob ${digest} has ${foundBytes} instead of ${sizeBytes} bytes`);
 }
 
-/** The error of a place of blobs that may be read again later; undefined for that of a damaged blob. */
-function ofTheSystem(error: unknown): TransferFailed | undefined {
-  if (!(error instanceof Error && 'code' in error)) return undefined;
+/** Error codes of a file that another try cannot read either: the name is no file's, or the disk has lost the bytes. */
+const LOST_CODES: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO'];
+
+/** The loss of a blob that another read cannot bring either; undefined for another error. */
+function lost(error: unknown): BlobLost | undefined {
+  const isLost = error instanceof BlobUnreadable || (isOfSystem(error) && LOST_CODES.includes(error.code));
+  return isLost ? new BlobLost(messageOf(error), { cause: error }) : undefined;
+}
+
+function isOfSystem(error: unknown): error is Error & { readonly code: unknown } {
+  return error instanceof Error && 'code' in error;
+}
+
+/** The error of a place of blobs that may be read again later; undefined for any other. */
+function retryable(error: unknown): TransferFailed | undefined {
+  if (!isOfSystem(error)) return undefined;
   return new TransferFailed('UNAVAILABLE', error.message, { cause: error });
 }
