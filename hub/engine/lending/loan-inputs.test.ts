@@ -32,7 +32,15 @@ let isUploaded: boolean;
 let downloads: number;
 /** Lets the content come that is being downloaded. */
 let send: () => void;
+let sent: Promise<void>;
 let held: number;
+
+/** Lets downloads wait for {@link send}. */
+function holdBack(): void {
+  sent = new Promise((resolve) => {
+    send = resolve;
+  });
+}
 
 beforeEach(() => {
   runtime = manualRuntime();
@@ -40,15 +48,14 @@ beforeEach(() => {
   isUploaded = false;
   downloads = 0;
   held = 0;
-  const sent = new Promise<void>((resolve) => {
-    send = resolve;
-  });
+  holdBack();
   const connection: Partial<HubConnection> = {
     ended: new AbortController().signal,
     files: {
       download: async (_digest, _fromByte, signal) => {
         downloads++;
         const content = async function* () {
+          signal.throwIfAborted();
           await Promise.race([sent, new Promise((_, reject) => signal.addEventListener('abort', reject))]);
           yield CONTENT;
         };
@@ -100,9 +107,14 @@ it('the download goes on when the loan is over that began it, and ends with the 
   expect(await ofSecond).toEqual(JOB);
   kept.clear();
 
-  const ofThird = inputs.fetch(JOB, LOAN, AbortSignal.abort(over));
-  await expect(ofThird).rejects.toBe(over);
-  expect(await inputs.fetch(JOB, LOAN, never())).toEqual(JOB);
+  holdBack();
+  await expect(inputs.fetch(JOB, LOAN, AbortSignal.abort(over))).rejects.toBe(over);
+  expect(held).toBe(0);
+  const ofFourth = inputs.fetch(JOB, LOAN, never());
+  await runtime.advance(0);
+  expect(downloads).toBe(3);
+  send();
+  expect(await ofFourth).toEqual(JOB);
 });
 
 it('an input that an agent of this hub uploads meanwhile is waited for', async () => {

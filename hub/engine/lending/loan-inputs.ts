@@ -99,12 +99,13 @@ export class LoanInputs {
         signal.throwIfAborted();
         refuseLasting(error, file);
         // Another sender, such as an agent, brings it meanwhile.
-        if (!(error instanceof TransferInProgress))
-          tries.failed(error, await files.receivedBytes(file.digest), connection.ended.aborted);
+        const isFailure = !(error instanceof TransferInProgress);
+        if (isFailure) tries.failed(error, await files.receivedBytes(file.digest), connection.ended.aborted);
         const reason = messageOf(error);
         if (tries.left === 0)
           throw new InputsMissing(`an input file could not be fetched: ${reason}`, { cause: error });
-        log.warn({ digest: file.digest, reason }, 'fetching an input of a loan failed; trying again');
+        if (isFailure)
+          log.warn({ digest: file.digest, reason }, 'fetching an input of a loan failed; trying again');
         await pause(runtime.timers, tries.nextPauseMs(), signal);
         const found = await files.find(file.digest, hold);
         if (found) return found.isEncrypted;

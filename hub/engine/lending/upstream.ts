@@ -192,7 +192,7 @@ export class Upstream {
   async stop(): Promise<void> {
     this.#rejoin?.cancel();
     this.#lent.stop();
-    // While the connection lasts: nothing here tells of them in the next term.
+    // Nothing here tells of them in the next term, so it is done while the connection lasts.
     for (const loan of this.#byTask.values())
       if (!loan.hasTask) void this.#ends.giveBack(loan, 'the hub that lends the instance is stopping');
     this.#ends.stop();
@@ -307,7 +307,7 @@ export class Upstream {
     this.#add(loan);
     this.#audit('LOAN', loan.taskId, loan.loan.origin);
     void this.#starts.run(loan, assignment).then(() => {
-      // The present one: the upstream may have been joined again meanwhile.
+      // The upstream may have been joined again meanwhile.
       const { connection } = this.#session;
       if (connection) void this.#follow(loan, connection);
     });
@@ -352,14 +352,18 @@ export class Upstream {
     await withAnyOf([loan.over, connection.ended], (end) => this.#passOn(loan, connection, end));
   }
 
-  async #passOn({ taskId, ref }: OpenLoan, connection: HubConnection, end: AbortSignal): Promise<void> {
+  async #passOn(loan: OpenLoan, connection: HubConnection, end: AbortSignal): Promise<void> {
+    const { taskId, ref } = loan;
     try {
       for await (const event of this.#ports.logFollower.follow(taskId, { attempt: 0, offset: 0 }, end)) {
         if (event.type === 'output' && !connection.isCongested())
           connection.sendOutput(ref, event.offset, event.text);
       }
     } catch (error) {
-      if (!end.aborted) this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on');
+      if (end.aborted) return;
+      // The task may not be in the store yet.
+      loan.followedOn = undefined;
+      this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on');
     }
   }
 
