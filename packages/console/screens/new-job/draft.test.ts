@@ -158,6 +158,7 @@ describe('a draft', () => {
       classifiers: [
         { type: 'VERSION', value: '9.*' },
         { type: 'LABLES', value: 'gears, linux' },
+        { type: 'LABLES', value: 'large' },
       ],
       timeLimit: 60,
       variables: [{ key: 'n', value: '1' }],
@@ -172,7 +173,7 @@ describe('a draft', () => {
       name: 'gear (2)',
       note: 'softer bearing',
       version: '9.*',
-      labels: ['gears', 'linux'],
+      labels: ['gears', 'linux', 'large'],
       priority: 'HIGH',
       timeLimitS: '60',
     });

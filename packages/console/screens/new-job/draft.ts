@@ -41,6 +41,8 @@ export interface Draft {
   readonly timeLimitS: string;
   /** Path of a model that lies on the simulation host; empty for none. */
   readonly hostPath: string;
+  /** Whether that model is copied into the working directory, as it was for the job before. */
+  readonly isHostModelCopied?: boolean;
   /** Whole seconds as typed for simulated work, which has neither files nor variables; undefined for a batch job. */
   readonly simulatedS?: string;
   /** Task whose job it was at first; undefined for a new job. */
@@ -163,7 +165,9 @@ export async function jobOf(draft: Draft, load: (file: DraftFile) => Promise<Blo
     ...(name.trim() === '' ? {} : { name: name.trim() }),
     ...(note.trim() === '' ? {} : { note: note.trim() }),
     ...(model ? await modelOf(model, load) : {}),
-    ...(!model && hostPath.trim() !== '' ? { model: { hostPath: hostPath.trim() } } : {}),
+    ...(!model && hostPath.trim() !== ''
+      ? { model: { hostPath: hostPath.trim(), copied: draft.isHostModelCopied ?? false } }
+      : {}),
     ...(version.trim() === '' ? {} : { version: version.trim() }),
     ...(priority === 'NORMAL' ? {} : { priority }),
     ...(timeLimitS === '' ? {} : { timeLimitS: Number(timeLimitS) }),
@@ -208,21 +212,23 @@ export function draftOfTask(task: TaskDetails): Draft {
     hostModel,
     duration,
   } = task;
-  const classifier = (wanted: string) => classifiers.find(({ type }) => type === wanted)?.value ?? '';
+  const all = (wanted: string) => classifiers.filter(({ type }) => type === wanted).map(({ value }) => value);
   return {
     name: name === undefined ? '' : nameAgain(name),
     earlierTaskId: id,
     note,
     files: inputs.map((input) => draftFileOf(id, input)),
     variables,
-    version: classifier('VERSION'),
-    labels: classifier('LABLES')
-      .split(',')
+    version: all('VERSION')[0] ?? '',
+    // Lists of labels add up.
+    labels: all('LABLES')
+      .flatMap((labels) => labels.split(','))
       .map((label) => label.trim())
       .filter((label) => label !== ''),
     priority,
     timeLimitS: timeLimit === undefined ? '' : String(timeLimit),
     hostPath: hostModel?.path ?? '',
+    ...(hostModel?.copied ? { isHostModelCopied: true } : {}),
     ...(duration === undefined ? {} : { simulatedS: String(duration) }),
   };
 }

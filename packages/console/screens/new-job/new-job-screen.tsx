@@ -134,10 +134,16 @@ function HandIn({ draft }: { readonly draft: Draft }) {
   const [{ language }] = usePreferences();
   const [, navigate] = useLocation();
   const [isTried, setTried] = useState(false);
-  const { isPending, progress, error } = useStore(handIns.state);
-  useEffect(() => handIns.onDone(({ id }) => navigate(`/tasks/${id}`)), [navigate]);
+  const { isPending, subject, progress, error } = useStore(handIns.state);
+  // Another job may have been handed in before, and may still be on its way.
+  const isOfDraft = subject?.earlierTaskId === draft.earlierTaskId;
+  useEffect(
+    () => (isOfDraft ? handIns.onDone(({ id }) => navigate(`/tasks/${id}`)) : undefined),
+    [navigate, isOfDraft],
+  );
   const faults = faultsOf(draft);
-  const bytes = draft.files.reduce((sum, { size }) => sum + size, 0);
+  const { files } = isPending && subject ? subject : draft;
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const begin = () => {
     setTried(true);
     if (faults.length === 0) handIn(draft);
@@ -152,7 +158,9 @@ function HandIn({ draft }: { readonly draft: Draft }) {
             ))}
           </ul>
         )}
-        {error !== null && draft !== EMPTY_DRAFT && <Refusal words={words.refused} error={error} />}
+        {error !== null && isOfDraft && draft !== EMPTY_DRAFT && (
+          <Refusal words={words.refused} error={error} />
+        )}
       </div>
       <button type="button" className="button primary big" disabled={isPending} onClick={begin}>
         <Icon name={isPending ? 'loader-circle' : 'play'} />

@@ -139,8 +139,13 @@ function useStart(job: Draft, study: StudyDraft, offers: readonly ValueOffer[]) 
   useEffect(() => studyStarts.onDone(({ id }) => navigate(`/studies/${id}`)), [navigate]);
   const faults = faultsOf(study, (text) => ruleOf(text) !== undefined);
   const jobFaults = faultsOfJob(job);
-  // Faults of a form that the hub has refused are shown until it changes.
-  const refusal = subject?.study === study ? error : null;
+  /** Form as it was when the last start failed: the refusal is shown until it changes. */
+  const [refused, setRefused] = useState<StudyDraft>();
+  useEffect(() => {
+    if (error !== null) setRefused(studyStore.get());
+  }, [error]);
+  const isOfJob = subject?.job.earlierTaskId === job.earlierTaskId;
+  const refusal = refused === study && isOfJob ? error : null;
   const isOfHub = refusal instanceof HubError && refusal.code === 'INVALID_INPUT';
   const shown: readonly ShownFault[] = [
     ...(isTried
