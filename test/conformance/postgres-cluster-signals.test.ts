@@ -259,7 +259,7 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
     });
 
     it('are backed by reading again once more when the last other hub has ended', async () => {
-      const timings = { timings: { ...FAST, resyncMs: 3_600_000 } };
+      const timings = { timings: { ...FAST, settleMs: 3_600_000 } };
       const [a, b] = [await hubs.start(A, timings), await hubs.start(B, timings)];
       await eventually(() => a.hubs.others() === 1);
       const before = a.resyncs();

@@ -3,7 +3,7 @@
  * used where the system has enough memory and programs may be started from it; `TMPDIR` takes its place.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 
@@ -15,8 +15,9 @@ const ENOUGH_FREE_MEMORY_BYTES = 2 * ENOUGH_BYTES;
 
 /** Called by Vitest before the tests; returns what it calls after them. */
 export function setup(): (() => void) | undefined {
-  if (process.env['TMPDIR'] !== undefined || !hasEnough()) return undefined;
+  if (process.env['TMPDIR'] !== undefined || !existsSync(MEMORY)) return undefined;
   removeThoseOfKilledRuns();
+  if (!hasEnough()) return undefined;
   const folder = join(MEMORY, `${PREFIX}${process.pid}`);
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   mkdirSync(folder);
@@ -31,13 +32,8 @@ export function setup(): (() => void) | undefined {
 }
 
 function hasEnough(): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY);
-    return bavail * bsize >= ENOUGH_BYTES && freemem() >= ENOUGH_FREE_MEMORY_BYTES;
-  } catch {
-    // Only Linux has it.
-    return false;
-  }
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize >= ENOUGH_BYTES && freemem() >= ENOUGH_FREE_MEMORY_BYTES;
 }
 
 function mayStartPrograms(folder: string): boolean {
@@ -56,7 +52,12 @@ function mayStartPrograms(folder: string): boolean {
 function removeThoseOfKilledRuns(): void {
   for (const name of readdirSync(MEMORY)) {
     const pid = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length)) : 0;
-    if (pid > 0 && !isAlive(pid)) rmSync(join(MEMORY, name), { recursive: true, force: true });
+    if (!(pid > 0) || isAlive(pid)) continue;
+    try {
+      rmSync(join(MEMORY, name), { recursive: true, force: true });
+    } catch {
+      // Those of another user stay.
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import type { Person, SessionState } from '../../session/session.js';
 
 const { state } = await vi.hoisted(async () => {
@@ -6,6 +6,9 @@ const { state } = await vi.hoisted(async () => {
   return { state: new Store<SessionState>({ status: 'starting' }) };
 });
 vi.mock('../../data/hub.js', () => ({ hub: {}, patientHub: {}, session: { state } }));
+// Other files of this process may have loaded these modules with another session, and shall not have this one.
+vi.resetModules();
+afterAll(() => vi.resetModules());
 const { EMPTY_DRAFT } = await import('./draft.js');
 const { draftStore } = await import('./draft-store.js');
 const { handIns } = await import('./hand-in.js');

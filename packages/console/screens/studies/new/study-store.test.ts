@@ -1,7 +1,10 @@
-import { beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeEach, expect, it, vi } from 'vitest';
 
 const session = { state: { get: () => ({ status: 'starting' }), subscribe: () => () => undefined } };
 vi.mock('../../../data/hub.js', () => ({ hub: {}, session }));
+// Other files of this process may have loaded these modules with another session, and shall not have this one.
+vi.resetModules();
+afterAll(() => vi.resetModules());
 const { EMPTY_DRAFT } = await import('../../new-job/draft.js');
 const { beginDraft, draftStore } = await import('../../new-job/draft-store.js');
 const { EMPTY_STUDY, variedAround } = await import('./study-draft.js');
