@@ -26,7 +26,7 @@ import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
 
-/** Error codes of a file that another try cannot read either: it is gone, is none, or the disk has lost its bytes. */
+/** Error codes of a file that another try cannot read either: it is gone, is no file, or the disk has lost its bytes. */
 const LOST_CODES: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EISDIR', 'EIO']);
 
 /** Size below which the journal is not compacted. */

@@ -164,7 +164,7 @@ export class Supervisor {
           run.program.kill();
           await run.program.ended;
         }
-        // What follows is the agent's work, however long it takes.
+        // The agent's work after the job, such as taking its outputs, may take longer.
         deadline?.cancel();
       },
       release: (completed) => {

@@ -118,7 +118,7 @@ export class Scheduler {
     },
     RETURNED: ({ taskId }) => {
       if (this.#started) this.#pools.recheck(taskId);
-      // A hub that does not schedule rarely looks: it reads everything then, and remembers no task until then.
+      // Without this, a hub that does not schedule would note each task and hardly ever look.
       else this.#pools.forget();
       this.wake();
     },

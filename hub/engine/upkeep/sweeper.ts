@@ -104,7 +104,7 @@ export class Sweeper {
     }
   }
 
-  /** Resolves with the number of what a step has removed. One that fails is logged, and keeps no other from what it does. */
+  /** Resolves with the number of things that a step has removed. A failure is logged; the steps after it are taken all the same. */
   async #step(swept: string, run: () => Promise<unknown>): Promise<number> {
     try {
       const removed = await run();

@@ -10,7 +10,7 @@ export interface ActState<S, P> {
   readonly error: Error | null;
 }
 
-/** What an act is told: when it is stopped, and where it tells how far it is. */
+/** An act with the signal that stops it, and the function by which it tells how far it is. */
 export type Act<T, P> = (signal: AbortSignal, onProgress: (progress: P) => void) => Promise<T>;
 
 /** Acts of a kind, of which one runs at a time. */
