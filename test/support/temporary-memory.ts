@@ -8,7 +8,8 @@ import { freemem } from 'node:os';
 import { join } from 'node:path';
 
 const MEMORY = '/dev/shm';
-const PREFIX = 'workbench-tests-';
+/** Short, since the path of a socket has at most 107 bytes. */
+const PREFIX = 'wbt-';
 /** Bytes that must be free in the folder; a whole run uses a quarter of it at a time, and the databases of tests as much again. */
 const ENOUGH_BYTES = 4 * 2 ** 30;
 const ENOUGH_FREE_MEMORY_BYTES = 2 * ENOUGH_BYTES;
