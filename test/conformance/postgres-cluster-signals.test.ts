@@ -221,7 +221,7 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       const before = b.resyncs();
       b.proxy.dropsNotifications = true;
       a.signals.tell(ended('lost'));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await eventually(() => b.proxy.dropped.some((notification) => notification.includes('"lost"')));
       b.proxy.dropsNotifications = false;
       a.signals.tell(ended('second'));
       await eventually(() => b.resyncs() > before);

@@ -7,6 +7,8 @@ const NOTIFICATION = 'A'.charCodeAt(0);
 export class PostgresProxy {
   /** Drops notifications on their way to the client. */
   dropsNotifications = false;
+  /** Notifications that were dropped, as the server sent them. */
+  readonly dropped: string[] = [];
   /** Keeps back all that servers send, as one that hangs. */
   isHanging = false;
   /** Port that new connections lead to. */
@@ -31,7 +33,10 @@ export class PostgresProxy {
         socket.on('error', () => undefined);
       }
       near.pipe(far);
-      const pass = passing(() => this.dropsNotifications);
+      const pass = passing((notification) => {
+        if (this.dropsNotifications) this.dropped.push(notification.toString());
+        return this.dropsNotifications;
+      });
       far.on('data', (piece: Buffer) => {
         const messages = pass(piece);
         if (!this.isHanging) for (const message of messages) near.write(message);
@@ -81,7 +86,7 @@ export class PostgresProxy {
 }
 
 /** Splits what a server sends into messages: a type of one byte, then the length of the rest in four. */
-function passing(drops: () => boolean): (piece: Buffer) => Buffer[] {
+function passing(drops: (notification: Buffer) => boolean): (piece: Buffer) => Buffer[] {
   let rest = Buffer.alloc(0);
   return (piece) => {
     rest = Buffer.concat([rest, piece]);
@@ -89,7 +94,7 @@ function passing(drops: () => boolean): (piece: Buffer) => Buffer[] {
     while (rest.length >= 5 && rest.length > rest.readUInt32BE(1)) {
       const length = 1 + rest.readUInt32BE(1);
       const message = rest.subarray(0, length);
-      if (message[0] !== NOTIFICATION || !drops()) messages.push(message);
+      if (message[0] !== NOTIFICATION || !drops(message)) messages.push(message);
       rest = rest.subarray(length);
     }
     return messages;
