@@ -115,7 +115,7 @@ export class InputStorage {
     try {
       return await this.#once(nameOf(digest), content, options).catch(async (error: unknown) => {
         if (!isCode(error, 'STORED_FILE_FOREIGN')) throw error;
-        // What another user has stored there need not be this content.
+        // Another user may have stored other content there.
         return this.#once(nameOf(await this.#ownDigest(digest, options)), content, options);
       });
     } catch (error) {

@@ -82,7 +82,7 @@ class Storage:
             except Forbidden:
                 if name != shared:
                     raise
-                # What another user has stored under this name need not be this content.
+                # Another user may have stored other content under this name.
                 name = _name_of(source, self._own_digest(digest))
                 self._once(source, name, digest, progress)
                 self._own_names[shared] = name

@@ -228,7 +228,7 @@ function mayBeOf(event: TaskEvent, study: TaskFilter['study']): boolean {
   return (event.task.study?.id ?? 'none') === study;
 }
 
-/** Whether a row was requested since this time; any was for none. */
+/** Whether a row was requested since this time; true for each row when there is none. */
 function isSince(from: TaskFilter['from']): (row: TaskItem) => boolean {
   const fromMs = Date.parse(from ?? '');
   return ({ requestedAt }) => !(Date.parse(requestedAt) < fromMs);

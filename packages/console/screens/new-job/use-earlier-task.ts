@@ -13,7 +13,7 @@ interface EarlierTask {
   readonly name?: string;
   readonly isLoading: boolean;
   readonly error: Error | null;
-  /** Whether it ran several points of a study: then its job is none to run again, and is not taken. */
+  /** Whether it ran several points of a study: such a job cannot run again, so it is not taken. */
   readonly isBundle: boolean;
   /** Id of the study of which it is a point; undefined for none. */
   readonly studyId: string | undefined;

@@ -22,7 +22,7 @@ export function beginStudy({ id, name = '' }: Pick<TaskDetails, 'id' | 'name'>):
   studyStore.set({ ...EMPTY_STUDY, earlierTaskId: id, name });
 }
 
-/** Begins a study of a job; one that is there goes on if it is of the same task, with the variables that the job still has. */
+/** Begins a study of a job. One that is there goes on if it is of the same task, with the variables that the job still has. */
 export function goOnWith({ earlierTaskId, name, variables }: Draft): void {
   const study = studyStore.get();
   if (study.earlierTaskId !== earlierTaskId || study === EMPTY_STUDY) {
