@@ -10,8 +10,8 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const HIDDEN_LOCK_FILE = 'node_modules/.package-lock.json';
 
-/** Exists while an installation is changed. */
-const INCOMPLETE = 'node_modules/.incomplete';
+/** Exists from before an installation is changed until the scripts of its packages have run. */
+const INCOMPLETE = '.incomplete-installation';
 
 /** Projects that hub, agent, the instance programs and wb consist of. */
 const PROGRAMS = [
@@ -26,49 +26,68 @@ const PROGRAMS = [
 /**
  * Installs and builds; throws an Error whose message says what to do. One process at a time prepares a clone.
  *
- * @param {{ log?: (line: string) => void, forDevelopment?: boolean }} [options] `log` receives progress lines, standard
- *   output by default; `forDevelopment` false: only what hub, agent and instance programs need, without types and tests
+ * @param {{ log?: (line: string) => void, forDevelopment?: boolean, whenBuilt?: () => unknown }} [options] `log` receives progress
+ *   lines, standard output by default; `forDevelopment` false: only what hub, agent and instance programs need, without types and
+ *   tests; `whenBuilt` is called, and awaited, once the sources are compiled, when SQLite may still be compiled
  */
-export async function prepare({ log = console.log, forDevelopment = true } = {}) {
+export async function prepare({ log = console.log, forDevelopment = true, whenBuilt } = {}) {
   requireNode();
   const release = await takeCloneLock(root, log);
   try {
     // Packages of development that are there are not removed.
-    await install(log, forDevelopment || hasDevelopmentPackages());
-    const started = Date.now();
-    log('Build: compiling the TypeScript sources ...');
-    // Without the packages of development, types cannot be checked.
-    if (isInstalled(true)) await npm(['run', '--silent', 'build'], 'compiling', log);
-    else {
-      await node('node_modules/@typescript/native/bin/tsc', ['-b', '--noCheck', ...PROGRAMS], log);
-      await node('deploy/build-info.mjs', [], log);
-      await node('deploy/build-programs.mjs', [], log);
-      await node('deploy/build-console.mjs', [], log);
-    }
-    log(`Build: done in ${seconds(started)} s.`);
+    const wanted = forDevelopment || hasDevelopmentPackages();
+    const scripts = await install(log, wanted);
+    // To compile SQLite takes minutes, of one core.
+    await allOf([scripts?.(), build(log, wanted).then(whenBuilt)]);
   } finally {
     release();
   }
 }
 
+/** Waits for all, then throws the first fault: nothing may still be changed in a clone that is released. */
+async function allOf(promises) {
+  for (const { status, reason } of await Promise.allSettled(promises))
+    if (status === 'rejected') throw reason;
+}
+
+async function build(log, hasTypes) {
+  const started = Date.now();
+  log('Build: compiling the TypeScript sources ...');
+  // Without the packages of development, types cannot be checked.
+  if (hasTypes) await npm(['run', '--silent', 'build'], 'compiling', log);
+  else {
+    await node('node_modules/@typescript/native/bin/tsc', ['-b', '--noCheck', ...PROGRAMS], log);
+    await node('deploy/build-info.mjs', [], log);
+    await node('deploy/build-programs.mjs', [], log);
+    await node('deploy/build-console.mjs', [], log);
+  }
+  log(`Build: done in ${seconds(started)} s.`);
+}
+
+/** Puts missing packages in place; returns what runs the scripts of all of them, when those have not run. */
 async function install(log, forDevelopment) {
   if (isInstalled(forDevelopment)) {
     log('Packages: up to date.');
-    return;
+    return undefined;
   }
   const started = Date.now();
   const locked = Object.entries(lockedPackages(forDevelopment));
+  const isNew = !isComplete();
   const missing = locked.filter(
-    ([path, { optional }]) => !optional && !(isComplete() && existsSync(join(root, path))),
+    ([path, { optional }]) => !optional && (isNew || !existsSync(join(root, path))),
   );
   log(`Packages: installing ${missing.length} ...`);
+  writeFileSync(join(root, INCOMPLETE), '');
   // Adds what is missing; "npm ci" would remove what is there, and compile SQLite again.
-  const command = isComplete() ? ['install', '--no-save'] : ['ci'];
-  if (isComplete()) writeFileSync(join(root, INCOMPLETE), '');
+  const command = isNew ? ['ci', '--ignore-scripts'] : ['install', '--no-save'];
   const omitted = forDevelopment ? [] : ['--omit=dev'];
   await npm([...command, ...omitted, '--no-audit', '--no-fund'], 'fetching packages', log);
-  rmSync(join(root, INCOMPLETE), { force: true });
-  log(`Packages: installed in ${seconds(started)} s.`);
+  const complete = () => {
+    rmSync(join(root, INCOMPLETE), { force: true });
+    log(`Packages: installed in ${seconds(started)} s.`);
+  };
+  if (!isNew) return complete();
+  return () => npm(['rebuild'], 'running the scripts of packages', log).then(complete);
 }
 
 function npm(args, activity, log) {
