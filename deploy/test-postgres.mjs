@@ -79,7 +79,12 @@ try {
     {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, STORE: 'postgres', ...(isCluster && { HUBS: '3' }) },
+      env: {
+        ...process.env,
+        PROGRAMS_ARE_BUNDLED: 'yes',
+        STORE: 'postgres',
+        ...(isCluster && { HUBS: '3' }),
+      },
     },
   );
   if (status !== 0) process.exitCode = 1;

@@ -1,15 +1,19 @@
 // npm test: prepares the clone, then runs all checks and tests, but those of test/left-to-ci.json, which take minutes and fail for
 // few changes. CI=true npm test, and npm test -- --all, run these too. Other arguments are passed to vitest: npm test -- shared/domain
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare, root } from './prepare.mjs';
 
-function run(args, env = {}) {
-  return (
-    spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } })
-      .status === 0
-  );
+async function run(args, env = {}) {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, ...env },
+  });
+  const [code] = await once(child, 'exit');
+  return code === 0;
 }
 
 const args = process.argv.slice(2).filter((arg) => arg !== '--all');
@@ -18,11 +22,15 @@ const isPart = args.some((arg) => !arg.startsWith('-'));
 const leftOut = isAll || isPart ? [] : JSON.parse(readFileSync(join(root, 'test/left-to-ci.json'), 'utf8'));
 
 try {
-  await prepare();
-  console.log('Checks:');
-  const checked = run(['deploy/check.mjs']);
+  let checked = false;
+  await prepare({
+    whenBuilt: async () => {
+      console.log('Checks:');
+      checked = await run(['deploy/check.mjs']);
+    },
+  });
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
-  const tested = run([...vitest, ...args], { LEFT_OUT: leftOut.join() });
+  const tested = await run([...vitest, ...args], { LEFT_OUT: leftOut.join(), PROGRAMS_ARE_BUNDLED: 'yes' });
   if (!checked) console.error('Checks failed; see their output above the tests.');
   if (leftOut.length > 0)
     console.log(`NOT RUN, left to CI (npm test -- --all runs them too): ${leftOut.join(', ')}`);
