@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Dict, List, Optional
 from unittest import mock
 
-from workbench_hub import Hub, TooLarge, UnsafeName, WorkbenchError
+from workbench_hub import Hub, NotFound, OutputExists, Task, TooLarge, UnsafeName, WorkbenchError
 
 from .server import BATCH, CREATED, USER, Answer, Request, Server, error_answer, json_answer
 
@@ -164,6 +164,53 @@ class Transfers(unittest.TestCase):
             self.assertRaises(UnsafeName, hub.outputs, "1", out)
             self.assertRaises(UnsafeName, hub.wait, "1")
         self.assertFalse(out.exists())
+
+    def serve_stored(self, stored: Dict[str, Optional[bytes]], *outputs: str) -> Hub:
+        """A hub with an ended task, some of whose stored files may have expired."""
+        files = [{"filename": name, "content": base64.b64encode(b"output").decode()} for name in outputs]
+        names = [{"name": f"1-{name}", "size": len(content or b"")} for name, content in stored.items()]
+        result = {"id": "1", "status": "FINISHED", "storedFiles": names, "outputFiles": files}
+
+        def answer(request: Request) -> Answer:
+            if not request.path.endswith("/download"):
+                return json_answer(result)
+            content = stored[request.path.split("/")[-2][len("1-") :]]
+            return error_answer(404, "expired") if content is None else (200, {}, content)
+
+        server = Server(answer)
+        server.__enter__()
+        self.addCleanup(server.__exit__)
+        hub = Hub(server.url)
+        self.addCleanup(hub.close)
+        return hub
+
+    def test_a_stored_file_with_the_name_of_an_output_keeps_the_id_of_its_task(self) -> None:
+        task, out = Task("1"), self.folder / "out"
+        hub = self.serve_stored({"a": b"stored", "1-a": b"of a script that knows", "deep": b"file"}, "a", "b")
+        placed = {"a": b"output", "b": b"output", "1-a": b"stored", "1-1-a": b"of a script that knows", "deep": b"file"}
+        result = hub.wait(task, out=out)
+        self.assertEqual({name: path.read_bytes() for name, path in result.files.items()}, placed)
+        self.assertEqual(sorted(os.listdir(out)), sorted(placed))
+        self.assertEqual(sorted(hub.outputs(task, out, overwrite=True)), sorted(placed))
+
+    def test_a_stored_file_that_cannot_be_put_into_the_folder_keeps_the_outputs_from_it(self) -> None:
+        out = self.folder / "out"
+        out.mkdir()
+        (out / "big.bin").write_bytes(b"mine")
+        hub = self.serve_stored({"big.bin": b"stored"}, "a")
+        with self.assertRaises(OutputExists) as raised:
+            hub.wait(Task("1"), out=out)
+        self.assertEqual(raised.exception.paths, [str(out / "big.bin")])
+        self.assertRaises(UnsafeName, self.serve_stored({"..": b"stored"}, "a").outputs, Task("1"), out)
+        self.assertEqual(os.listdir(out), ["big.bin"])
+        self.assertEqual((out / "big.bin").read_bytes(), b"mine")
+
+    def test_outputs_and_stored_files_appear_together(self) -> None:
+        task, out = Task("1"), self.folder / "out"
+        hub = self.serve_stored({"big.bin": b"stored", "old.bin": None}, "a")
+        self.assertRaises(NotFound, hub.wait, task, out=out)
+        self.assertFalse(out.exists())
+        self.assertEqual(sorted(hub.outputs(task, out, stored=False)), ["a"])
 
     def test_a_full_disk_leaves_no_part_of_the_outputs(self) -> None:
         result = {"id": "1", "status": "FINISHED", "type": "EXECUTE_BATCH_JOB"}

@@ -11,10 +11,9 @@ from ._creation import TASKS, AnyTask, Task
 from ._errors import Conflict, HubError, NotFound, UsageError, WaitTimeout
 from ._job import Job, LocalPath, classifiers_of
 from ._log import follow as follow_log
-from ._outputs import safe_parts
 from ._progress import Choice, Progress, Reporter
 from ._reasons import Reasons
-from ._result import Result, read_result
+from ._result import Result, read_result, receive_result
 from ._scope import apart
 from ._storage import Storage
 
@@ -47,7 +46,7 @@ class Following:
         """Waits for the end of a task, for at most `timeout` seconds, and puts its outputs into the folder `out`.
 
         Raises `TaskFailed` or `TaskCanceled` unless `check` is false, and `WaitTimeout`; the task goes on after that. Outputs
-        appear in the folder when all of them are complete.
+        and files that scripts left in the output storage appear in the folder when all of them are complete, as with `outputs`.
         """
         known = self._known(task)
         report = Reporter(self._progress if progress is None else progress)
@@ -66,15 +65,16 @@ class Following:
     ) -> Dict[str, Path]:
         """Puts the outputs of an ended task into a folder, also of one that failed, and returns their paths by name.
 
-        `stored` includes files that scripts left in the output storage. Raises `OutputExists` and `UnsafeName`; nothing is
-        written then.
+        `stored` includes files that scripts left in the output storage, under their names without the id of the task, or with
+        it, `<id>-<name>`, where an output has that name. Raises `OutputExists` and `UnsafeName`; nothing is written then.
         """
         known = self._known(task)
-        result = read_result(self._calls, known.kind, known.id, folder=Path(out), overwrite=overwrite)
+        get_stored = self._get_stored if stored else None
+        result = receive_result(
+            self._calls, known.kind, known.id, Path(out), overwrite=overwrite, get_stored=get_stored
+        )
         if result is None:
             raise UsageError(f"the task {known.id} has not ended")
-        if stored:
-            self._get_stored(result, Path(out), overwrite)
         return result.files
 
     @overload
@@ -203,12 +203,8 @@ class Following:
             is_first = False
             # A whole number: what is left of the last second is waited as one.
             poll_s = poll_s if left is None else min(poll_s, int(left) + 1)
-            result = read_result(
-                self._calls, task.kind, task.id, poll_s=poll_s, folder=folder, overwrite=overwrite
-            )
+            result = self._look(task, poll_s, folder, overwrite)
             if result is not None:
-                if folder is not None:
-                    self._get_stored(result, folder, overwrite)
                 return result
 
     def _tell_state(self, task: Task, reasons: Reasons) -> None:
@@ -218,13 +214,21 @@ class Following:
             # The task was deleted, which the wait finds, or the hub has no such path.
             pass
 
-    def _get_stored(self, result: Result, folder: Path, overwrite: bool) -> None:
-        for stored in result.stored:
-            name = stored[len(result.id) + 1 :]
-            path = folder.joinpath(*safe_parts(None, name))
-            folder.mkdir(parents=True, exist_ok=True)
-            self.storage.get(stored, path, overwrite=overwrite, progress=False)
-            result.files[name] = path
+    def _look(self, task: Task, poll_s: int, folder: Optional[Path], overwrite: bool) -> Optional[Result]:
+        if folder is None:
+            return read_result(self._calls, task.kind, task.id, poll_s=poll_s)
+        return receive_result(
+            self._calls,
+            task.kind,
+            task.id,
+            folder,
+            poll_s=poll_s,
+            overwrite=overwrite,
+            get_stored=self._get_stored,
+        )
+
+    def _get_stored(self, name: str, path: Path) -> None:
+        self.storage.get(name, path, progress=False)
 
     def _known(self, task: AnyTask) -> Task:
         if isinstance(task, Task):

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Dict, List, Optional, Sequence, Tuple
+from typing import BinaryIO, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from ._errors import OutputExists, UnsafeName
 from ._put import put
@@ -40,18 +40,36 @@ def _is_unfit_for_windows(part: str) -> bool:
     )
 
 
+def stored_names(
+    task_id: str, stored: Iterable[str], outputs: Iterable[Tuple[str, ...]]
+) -> Dict[str, Tuple[str, ...]]:
+    """Paths of files of the output storage below the folder of the outputs, by their names there: without the id of the task,
+    unless an output or another stored file has that name.
+
+    Raises `UnsafeName` as `safe_parts` does.
+    """
+    taken = {parts[0] for parts in outputs}
+    found: Dict[str, Tuple[str, ...]] = {}
+    for name in stored:
+        parts = safe_parts(None, name[len(task_id) + 1 :])
+        while parts[0] in taken:
+            parts = safe_parts(None, f"{task_id}-{parts[0]}")
+        taken.add(parts[0])
+        found[name] = parts
+    return found
+
+
 class Staging:
     """Outputs that are being received. `place` moves them to their places, all or none; leaving the context removes the rest.
 
-    `folder` is created if necessary, and removed again when nothing came into it.
+    `folder` is created with the first file if necessary, and removed again when nothing came into it.
     """
 
     def __init__(self, folder: Path, overwrite: bool) -> None:
         self._folder = folder
         self._overwrite = overwrite
-        self._is_new = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        self._place = Path(tempfile.mkdtemp(prefix=".workbench-", dir=folder))
+        self._is_new = False
+        self._place: Optional[Path] = None
         self._files: List[Path] = []
         self._open: Optional[BinaryIO] = None
 
@@ -59,8 +77,16 @@ class Staging:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Removes what was received and has no place yet."""
         self._close()
+        self._files.clear()
+        if self._place is None:
+            return
         shutil.rmtree(self._place, ignore_errors=True)
+        self._place = None
         if self._is_new:
             try:
                 self._folder.rmdir()
@@ -70,25 +96,40 @@ class Staging:
     def begin(self) -> None:
         """Begins the next file, which `write` continues. A file is known by its number, counted from 0."""
         self._close()
-        path = self._place / str(len(self._files))
-        self._open = path.open("xb")
-        self._files.append(path)
+        self._open = self.next_path().open("xb")
 
     def write(self, content: bytes) -> None:
         assert self._open is not None
         self._open.write(content)
 
-    def place(self, names: Sequence[Tuple[str, ...]]) -> Dict[str, Path]:
-        """Moves the files to their places below the folder; `names` are their paths, in the order of `begin`."""
-        self._close()
+    def next_path(self) -> Path:
+        """Path of the next file, for a caller that writes it."""
+        if self._place is None:
+            self._is_new = not self._folder.exists()
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._place = Path(tempfile.mkdtemp(prefix=".workbench-", dir=self._folder))
+        path = self._place / str(len(self._files))
+        self._files.append(path)
+        return path
+
+    def check(self, names: Sequence[Tuple[str, ...]]) -> List[Path]:
+        """Places of files below the folder. Raises `UnsafeName` and `OutputExists` when files cannot be put there."""
         targets = [self._folder.joinpath(*parts) for parts in names]
-        if len(targets) != len(self._files) or len(set(targets)) != len(targets):
+        if len(set(targets)) != len(targets):
             raise UnsafeName("the names of the outputs are not those of as many files")
         for parts in names:
             self._refuse_links(parts)
         existing = [path for path in targets if os.path.lexists(path)]
         if existing and (not self._overwrite or any(path.is_dir() for path in existing)):
             raise OutputExists([str(path) for path in existing])
+        return targets
+
+    def place(self, names: Sequence[Tuple[str, ...]]) -> Dict[str, Path]:
+        """Moves the files to their places below the folder; `names` are their paths, in the order of `begin`."""
+        self._close()
+        if len(names) != len(self._files):
+            raise UnsafeName("the names of the outputs are not those of as many files")
+        targets = self.check(names)
         for source, target in zip(self._files, targets):
             target.parent.mkdir(parents=True, exist_ok=True)
             put(source, target)

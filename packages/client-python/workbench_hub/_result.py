@@ -8,18 +8,20 @@ import tempfile
 import weakref
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, TypeVar
 
 from ._calls import Attempts, Calls, quoted
 from ._errors import NotAHub, TaskCanceled, TaskFailed, WorkbenchError
 from ._json_stream import JsonReader, NotJson
-from ._outputs import Staging, safe_parts
+from ._outputs import Staging, safe_parts, stored_names
 from ._response import Response
 
 ENDED = ("FINISHED", "FAILED", "CANCELED")
 CONTENT = ("outputFiles", "[]", "content")
 # Outputs of a task that are kept in memory when no folder is given; more are read again when they are asked for.
 MEMORY_BYTES = 1024 * 1024
+
+Found = TypeVar("Found")
 
 
 class Result:
@@ -96,79 +98,84 @@ class Result:
             self._fetch = None
 
 
-def read_result(
+def read_result(calls: Calls, kind: str, task_id: str, *, poll_s: int = 0) -> Optional[Result]:
+    """The result of a task, `None` when it has not ended after `poll_s` seconds.
+
+    Outputs are kept in memory, or read again later when they are large.
+    """
+
+    def again(into: Path) -> Result:
+        found = receive_result(calls, kind, task_id, into)
+        if found is None:
+            raise WorkbenchError(f"the task {task_id} had ended and runs again")
+        return found
+
+    return _read(calls, kind, task_id, poll_s, lambda response: _read_small(response, again))
+
+
+def receive_result(
     calls: Calls,
     kind: str,
     task_id: str,
+    folder: Path,
     *,
     poll_s: int = 0,
-    folder: Optional[Path] = None,
     overwrite: bool = False,
+    get_stored: Optional[Callable[[str, Path], object]] = None,
 ) -> Optional[Result]:
-    """The result of a task, `None` when it has not ended after `poll_s` seconds.
+    """The result of a task whose outputs are put into a folder, `None` when it has not ended after `poll_s` seconds.
 
-    With a folder, outputs are put into it. Otherwise they are kept in memory, or read again later when they are large.
+    `get_stored` downloads a file of the output storage to a path; with it, these files are put into the folder, too. All appear
+    there when all are complete.
     """
+    with Staging(folder, overwrite) as staging:
+        received = _read(calls, kind, task_id, poll_s, lambda response: _read_into(response, staging))
+        if received is None:
+            return None
+        result, names = received
+        stored = {} if get_stored is None else stored_names(result.id, result.stored, names)
+        names.extend(stored.values())
+        # Before much is downloaded for nothing.
+        staging.check(names)
+        for name in stored:
+            assert get_stored is not None
+            get_stored(name, staging.next_path())
+        result.files = staging.place(names)
+        return result
 
-    def read(attempts: Attempts) -> Optional[Result]:
+
+def _read(
+    calls: Calls, kind: str, task_id: str, poll_s: int, read_body: Callable[[Response], Optional[Found]]
+) -> Optional[Found]:
+    def read(attempts: Attempts) -> Optional[Found]:
         path = f"/api/2.0/workbench/task/{kind}/{quoted(task_id)}/result"
         response = calls.open("GET", path, query={"timeout": poll_s}, poll_s=poll_s, attempts=attempts)
         try:
-            return _read_into(response, folder, overwrite) if folder else _read_small(response, again)
+            return read_body(response)
         except NotJson as error:
             raise NotAHub(f"{calls.transport.url} is no Workbench Hub: {error}") from error
         finally:
             response.close()
 
-    def again(into: Path) -> Result:
-        found = read_result(calls, kind, task_id, folder=into)
-        if found is None:
-            raise WorkbenchError(f"the task {task_id} had ended and runs again")
-        return found
-
     return calls.again(read)
 
 
-def _read_into(response: Response, folder: Path, overwrite: bool) -> Optional[Result]:
-    with _LateStaging(folder, overwrite) as staging:
+def _read_into(response: Response, staging: Staging) -> Optional[Tuple[Result, List[Tuple[str, ...]]]]:
+    """The result with the names of the outputs, which are in the staging, in the same order."""
+    # An earlier try may have broken off.
+    staging.clear()
 
-        def sink_for(path: Tuple[str, ...]) -> Optional[Callable[[bytes], None]]:
-            if path != CONTENT:
-                return None
-            staging.now().begin()
-            return staging.now().write
-
-        document = _document(JsonReader(response.read_chunk, sink_for).value())
-        if document["status"] not in ENDED:
+    def sink_for(path: Tuple[str, ...]) -> Optional[Callable[[bytes], None]]:
+        if path != CONTENT:
             return None
-        names = [_parts_of(file) for file in document.get("outputFiles", [])]
-        return Result(document, staging.place(names))
+        staging.begin()
+        return staging.write
 
-
-class _LateStaging:
-    """Staging that is made when the first output arrives: a poll that brings none leaves the disk alone."""
-
-    def __init__(self, folder: Path, overwrite: bool) -> None:
-        self._folder = folder
-        self._overwrite = overwrite
-        self._staging: Optional[Staging] = None
-
-    def __enter__(self) -> _LateStaging:
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        if self._staging is not None:
-            self._staging.__exit__(*reason)
-
-    def place(self, names: List[Tuple[str, ...]]) -> Dict[str, Path]:
-        if self._staging is None and not names:
-            return {}
-        return self.now().place(names)
-
-    def now(self) -> Staging:
-        if self._staging is None:
-            self._staging = Staging(self._folder, self._overwrite)
-        return self._staging
+    document = _document(JsonReader(response.read_chunk, sink_for).value())
+    if document["status"] not in ENDED:
+        return None
+    names = [_parts_of(file) for file in document.get("outputFiles", [])]
+    return Result(document, {}), names
 
 
 class _Enough(Exception):
