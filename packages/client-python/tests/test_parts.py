@@ -30,7 +30,7 @@ from workbench_hub._creation import path_of
 from workbench_hub._job import Job, request_of, text_of
 from workbench_hub._json_stream import JsonReader, NotJson, Sink
 from workbench_hub._log import LogReader
-from workbench_hub._outputs import Staging, safe_parts
+from workbench_hub._outputs import Staging, safe_parts, stored_names
 from workbench_hub._progress import Bar, Reporter
 from workbench_hub._storage import NAME, _name_of
 
@@ -179,6 +179,24 @@ class Outputs(unittest.TestCase):
                     safe_parts(None, name)
         with mock.patch("workbench_hub._outputs.os.name", "nt"):
             self.assertEqual(safe_parts("a", "console.txt"), ("a", "console.txt"))
+
+    def test_outputs_that_would_be_one_file_are_refused(self) -> None:
+        same = (("Result.csv", "result.csv"), ("\u00fc.txt", "u\u0308.txt"), ("Stra\u00dfe", "STRASSE"))
+        for platform in ("darwin", "win32"):
+            with mock.patch.object(sys, "platform", platform):
+                for one, other in same:
+                    with self.subTest(platform=platform, one=one):
+                        self.assertRaisesRegex(UnsafeName, "one file", self.stage, (one,), (other,))
+                        self.assertRaisesRegex(UnsafeName, "one file", self.stage, (one, "a"), (other, "a"))
+                        self.assertRaisesRegex(UnsafeName, "folder and a file", self.stage, (one, "a"), (other,))
+                self.assertEqual(stored_names("7", ["7-a.csv"], [("A.csv",)]), {"7-a.csv": ("7-a.csv",)})
+        self.assertRaisesRegex(UnsafeName, "one file", self.stage, ("a",), ("a",))
+        self.assertRaisesRegex(UnsafeName, "folder and a file", self.stage, ("a",), ("a", "b", "c"))
+        self.assertFalse(self.folder.exists())
+        with mock.patch.object(sys, "platform", "linux"):
+            self.assertEqual(stored_names("7", ["7-a.csv"], [("A.csv",)]), {"7-a.csv": ("a.csv",)})
+            if sys.platform == "linux":
+                self.assertEqual(len(self.stage(*[(name,) for pair in same for name in pair])), 6)
 
     def test_a_file_that_another_program_holds_is_waited_for_on_windows(self) -> None:
         tries: List[str] = []

@@ -58,7 +58,7 @@ class OutputExists(WorkbenchError, FileExistsError):
 
 
 class UnsafeName(WorkbenchError):
-    """The name of an output that would leave the folder of the outputs. Nothing was written."""
+    """The name of an output would leave the folder of the outputs, or be that of another output. Nothing was written."""
 
 
 class TaskNotFinished(WorkbenchError):

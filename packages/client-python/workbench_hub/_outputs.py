@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import tempfile
+import unicodedata
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -40,6 +42,25 @@ def _is_unfit_for_windows(part: str) -> bool:
     )
 
 
+def _key(name: str) -> str:
+    """The same for all names of one file here: Windows and macOS tell no cases apart, and macOS no forms of Unicode."""
+    return unicodedata.normalize("NFC", name).casefold() if sys.platform in ("win32", "darwin") else name
+
+
+def _refuse_collisions(names: Iterable[Tuple[str, ...]]) -> None:
+    """Raises `UnsafeName` for two outputs that would be one file here, or one of which would be the folder of the other."""
+    files: Dict[Tuple[str, ...], str] = {}
+    for parts in names:
+        key, name = tuple(map(_key, parts)), "/".join(parts)
+        if key in files:
+            raise UnsafeName(f"the outputs {files[key]!r} and {name!r} were refused: they would be one file here")
+        files[key] = name
+    for key, name in files.items():
+        above = [files[key[:count]] for count in range(1, len(key)) if key[:count] in files]
+        if above:
+            raise UnsafeName(f"the output {name!r} was refused: {above[0]!r} would be its folder and a file")
+
+
 def stored_names(
     task_id: str, stored: Iterable[str], outputs: Iterable[Tuple[str, ...]]
 ) -> Dict[str, Tuple[str, ...]]:
@@ -48,13 +69,13 @@ def stored_names(
 
     Raises `UnsafeName` as `safe_parts` does.
     """
-    taken = {parts[0] for parts in outputs}
+    taken = {_key(parts[0]) for parts in outputs}
     found: Dict[str, Tuple[str, ...]] = {}
     for name in stored:
         parts = safe_parts(None, name[len(task_id) + 1 :])
-        while parts[0] in taken:
+        while _key(parts[0]) in taken:
             parts = safe_parts(None, f"{task_id}-{parts[0]}")
-        taken.add(parts[0])
+        taken.add(_key(parts[0]))
         found[name] = parts
     return found
 
@@ -115,8 +136,7 @@ class Staging:
     def check(self, names: Sequence[Tuple[str, ...]]) -> List[Path]:
         """Places of files below the folder. Raises `UnsafeName` and `OutputExists` when files cannot be put there."""
         targets = [self._folder.joinpath(*parts) for parts in names]
-        if len(set(targets)) != len(targets):
-            raise UnsafeName("the names of the outputs are not those of as many files")
+        _refuse_collisions(names)
         for parts in names:
             self._refuse_links(parts)
         existing = [path for path in targets if os.path.lexists(path)]
