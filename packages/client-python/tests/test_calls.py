@@ -26,6 +26,7 @@ from workbench_hub import (
     Unauthenticated,
     Unavailable,
     UsageError,
+    WaitTimeout,
 )
 from workbench_hub import _scope, _steps
 from workbench_hub._errors import CLASS_OF
@@ -154,6 +155,16 @@ class Retries(unittest.TestCase):
             hub.cancel("1")
         with Server(lambda _: error_answer(409, "it runs")) as server, Hub(server.url) as hub:
             self.assertRaises(Conflict, hub.cancel, "1")
+
+
+class Waits(unittest.TestCase):
+    def test_a_wait_of_no_time_looks_once(self) -> None:
+        answers = [json_answer({"id": "1", "status": each}) for each in ("RUNNING", "FINISHED", "FINISHED")]
+        with Server(lambda _: answers.pop(0)) as server, Hub(server.url, progress=False) as hub:
+            self.assertRaisesRegex(WaitTimeout, "within 0 s", hub.wait, Task("1"), timeout=0)
+            self.assertTrue(hub.wait(Task("1"), timeout=0).ok)
+            self.assertTrue(hub.wait(Task("1"), timeout=-1).ok)
+            self.assertEqual([each.target.partition("?")[2] for each in server.requests], ["timeout=0"] * 3)
 
 
 class Steps(unittest.TestCase):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Sequence, Union, overload
@@ -43,7 +44,8 @@ class Following:
         check: bool = True,
         progress: Choice = None,
     ) -> Result:
-        """Waits for the end of a task, for at most `timeout` seconds, and puts its outputs into the folder `out`.
+        """Waits for the end of a task, for at most `timeout` seconds, and puts its outputs into the folder `out`. A `timeout` of
+        0 looks once.
 
         Raises `TaskFailed` or `TaskCanceled` unless `check` is false, and `WaitTimeout`; the task goes on after that. Outputs
         and files that scripts left in the output storage appear in the folder when all of them are complete, as with `outputs`.
@@ -191,7 +193,7 @@ class Following:
         while True:
             elapsed = time.monotonic() - began
             left = None if timeout is None else timeout - elapsed
-            if left is not None and left < 0:
+            if left is not None and left < 0 and not is_first:
                 raise WaitTimeout(f"the task {task.id} has not ended within {timeout} s; it goes on")
             if report.is_heard:
                 state = self.task(task)
@@ -202,7 +204,7 @@ class Following:
             poll_s = SHOWN_POLL_S if report.is_heard or is_first else POLL_S
             is_first = False
             # A whole number: what is left of the last second is waited as one.
-            poll_s = poll_s if left is None else min(poll_s, int(left) + 1)
+            poll_s = poll_s if left is None else min(poll_s, max(0, math.ceil(left)))
             result = self._look(task, poll_s, folder, overwrite)
             if result is not None:
                 return result
