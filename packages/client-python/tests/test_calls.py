@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import urllib.parse
 from pathlib import Path
 from typing import Callable, Dict, List, Optional
 from unittest import mock
@@ -155,6 +156,22 @@ class Retries(unittest.TestCase):
             hub.cancel("1")
         with Server(lambda _: error_answer(409, "it runs")) as server, Hub(server.url) as hub:
             self.assertRaises(Conflict, hub.cancel, "1")
+
+
+class Lists(unittest.TestCase):
+    def test_no_more_pages_are_read_than_are_asked_for(self) -> None:
+        def answer(request: Request) -> Answer:
+            query = urllib.parse.parse_qs(request.target.partition("?")[2])
+            size, page = int(query["size"][0]), int(query.get("page", ["0"])[0])
+            # A task that was created meanwhile has moved the others on by one.
+            first = size * page - (1 if page >= 2 else 0)
+            return json_answer({"content": [{"id": each} for each in range(first, first + size)], "last": page == 3})
+
+        for limit, pages in ((1, 1), (2000, 1), (2001, 2), (4000, 2), (6000, 4), (None, 4)):
+            with self.subTest(limit=limit), Server(answer) as server, Hub(server.url) as hub:
+                found = [each["id"] for each in hub.tasks(limit=limit)]
+                self.assertEqual(found, list(range(limit or 7999)))
+                self.assertEqual(len(server.requests), pages)
 
 
 class Waits(unittest.TestCase):

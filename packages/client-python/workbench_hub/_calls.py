@@ -25,6 +25,7 @@ LONG_TRY_S = 10.0
 SHORTEST_TRY_S = 1.0
 MAX_LONG_TRIES = 20
 TRIES_OF_A_STRANGER = 2
+ITEMS_OF_A_PAGE = 2000
 UNKNOWN = "it is unknown whether the hub has done what was asked"
 ERROR_FIELDS = ("status", "error", "message", "path")
 # Answers that a proxy gives while the hub behind it restarts.
@@ -146,16 +147,17 @@ class Calls:
                 if not attempt.next(silent_s=error.silent_s):
                     raise
 
-    def pages(self, path: str, query: Query) -> List[Dict[str, Any]]:
-        """The items of all pages of a list. An item that moved to the next page meanwhile is given once."""
+    def pages(self, path: str, query: Query, limit: Optional[int] = None) -> List[Dict[str, Any]]:
+        """The items of all pages of a list, at most `limit` of them. An item that moved to the next page meanwhile is given once."""
         found: Dict[object, Dict[str, Any]] = {}
+        size = ITEMS_OF_A_PAGE if limit is None else min(ITEMS_OF_A_PAGE, limit)
         number = 0
         while True:
-            page = self.json("GET", path, query={**query, "page": number, "size": 2000})
+            page = self.json("GET", path, query={**query, "page": number, "size": size})
             for item in page["content"]:
                 found.setdefault(item["id"], item)
-            if page["last"]:
-                return list(found.values())
+            if page["last"] or (limit is not None and len(found) >= limit):
+                return list(found.values())[:limit]
             number += 1
 
     def _whole(self, method: str, path: str, options: Dict[str, Any]) -> Tuple[Response, bytes]:

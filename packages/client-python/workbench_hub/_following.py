@@ -144,12 +144,8 @@ class Following:
             "status": [status] if isinstance(status, str) else list(status),
             **{"name": name, "creator": creator, "note": note, "priority": priority, "type": type, "id": id},
         }
-        found: List[Any] = []
-        if limit is not None and limit <= 2000:
-            found = self._calls.json("GET", f"{TASKS}/list", query={**query, "size": limit})["content"]
-        else:
-            found = self._calls.pages(f"{TASKS}/list", query)
-        return found[:limit]
+        found: List[Any] = self._calls.pages(f"{TASKS}/list", query, limit)
+        return found
 
     def manifest(self, task: AnyTask) -> schemas.SignedManifest:
         """What an ended task got, where it ran and what came of it, signed by the hub; `wb verify` verifies it as JSON.
