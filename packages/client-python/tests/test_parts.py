@@ -298,6 +298,12 @@ class Jobs(unittest.TestCase):
         self.assertEqual((document["name"], document["timeLimit"]), ("n", 5))
         self.assertEqual(document["note"], "softer\nbearing")
 
+    def test_files_of_an_iterator_are_those_of_each_point(self) -> None:
+        job = Job(script=b"1", files=self.folder.glob("*.xml"))
+        for number in range(2):
+            names = [each["filename"] for each in self.document(job.at({"n": number}, number))["additionalFiles"]]
+            self.assertEqual(names, ["gear.xml"])
+
     def test_scripts_have_the_names_of_their_files_that_the_hub_takes(self) -> None:
         taken = ["run.js", "wörfe.py", "x" * 255]
         refused = ["a\\b.js", "c:d.js", "line\n.js", ".workbench-x"]

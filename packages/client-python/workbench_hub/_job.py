@@ -74,6 +74,11 @@ class Job:
     notify: Optional[str] = None
     note: Optional[str] = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.files, Iterator):
+            # It gives its files once, and each point of a sweep needs them.
+            object.__setattr__(self, "files", list(self.files))
+
     def at(self, point: Variables, number: int) -> Job:
         """The job of one point of a sweep: its variables are added, and its number to the name."""
         name = None if self.name is None else f"{self.name} {number}"
