@@ -236,6 +236,30 @@ class Transfers(unittest.TestCase):
             sent = json.loads(server.requests[-1].body)["inputModel"]
         self.assertEqual((sent["type"], base64.b64decode(sent["content"])), ("wbpz", b"gear" * 200_000))
 
+    def test_a_model_travels_in_the_request_when_the_storage_was_switched_off_meanwhile(self) -> None:
+        off = error_answer(423, "the input storage of this hub is not enabled", X_Error_Code="INPUT_STORAGE_OFF")
+        model = self.folder / "gear.wbpz"
+        model.write_bytes(b"gear")
+        # The name of the model is checked again before a task is created, or only after it was refused.
+        for renew_after_s in (0, 600):
+            is_on, sent = True, []
+
+            def answer(request: Request) -> Answer:
+                if request.path.endswith("/status"):
+                    return json_answer({"active": is_on})
+                if request.path != BATCH:
+                    return json_answer({"exists": True}) if is_on else off
+                sent.append(json.loads(request.body))
+                return off if "inputModelReference" in sent[-1] and not is_on else CREATED
+
+            renewed = mock.patch("workbench_hub._storage.RENEW_AFTER_S", renew_after_s)
+            with self.subTest(renew_after_s=renew_after_s), renewed, Server(answer) as server, Hub(server.url) as hub:
+                hub.submit(script=b"1", model=model)
+                is_on = False
+                hub.submit(script=b"1", model=model)
+                self.assertIn("inputModelReference", sent[0])
+                self.assertEqual(base64.b64decode(sent[-1]["inputModel"]["content"]), b"gear")
+
     def test_a_model_whose_name_another_user_has_gets_one_of_the_users_own(self) -> None:
         model = self.folder / "gear.wbpz"
         model.write_bytes(b"gear" * 200_000)

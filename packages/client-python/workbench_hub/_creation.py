@@ -64,7 +64,7 @@ class Creation:
             return send(*request_of(job, store, more))
         except (InvalidInput, Locked):
             # A file may have been removed from the input storage since it was handed over, or the storage switched off.
-            if all(self.storage.exists(name) for name in stored):
+            if self.storage.has(stored):
                 raise
             self.storage.forget()
             return send(*request_of(job, store, more))

@@ -9,11 +9,11 @@ import secrets
 import threading
 import time
 from pathlib import Path
-from typing import Callable, Dict, Iterator, Optional, Tuple
+from typing import Callable, Dict, Iterable, Iterator, Optional, Tuple
 
 from . import _parts
 from ._calls import Attempts, Calls, quoted
-from ._errors import Conflict, Forbidden, OutputExists, UsageError, WorkbenchError
+from ._errors import Conflict, Forbidden, Locked, OutputExists, UsageError, WorkbenchError
 from ._job import LocalPath, StoredFile, local_file
 from ._progress import Choice, Progress, Reporter
 from ._put import put
@@ -112,7 +112,14 @@ class Storage:
         with self._lock:
             if self._is_active is None:
                 self._is_active = self.is_active()
-        return self.keep(path, progress=progress).name if self._is_active else None
+        try:
+            return self.keep(path, progress=progress).name if self._is_active else None
+        except Locked:
+            # It may have been switched off since it was asked.
+            if self.is_active():
+                raise
+            self._is_active = False
+            return None
 
     def forget(self) -> None:
         """Forgets which files are in the storage: they may have expired or been removed."""
@@ -120,6 +127,13 @@ class Storage:
             self._checked.clear()
             self._own_names.clear()
             self._is_active = None
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether the input storage is on and has all of these files."""
+        try:
+            return all(self.exists(name) for name in names)
+        except Locked:
+            return False
 
     def exists(self, name: str) -> bool:
         """Whether there is an input file of this name."""
