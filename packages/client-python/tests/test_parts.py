@@ -29,7 +29,7 @@ from workbench_hub import (
 from workbench_hub._creation import path_of
 from workbench_hub._job import Job, request_of, text_of
 from workbench_hub._json_stream import JsonReader, NotJson, Sink
-from workbench_hub._log import LogReader
+from workbench_hub._log import LogPart, LogReader, WindowReader
 from workbench_hub._outputs import Staging, safe_parts, stored_names
 from workbench_hub._progress import Bar, Reporter
 from workbench_hub._storage import NAME, _name_of
@@ -376,7 +376,7 @@ class Jobs(unittest.TestCase):
 
 class Logs(unittest.TestCase):
     def read(self, text: str, window: int, steps: List[int], whole_at_end: bool = True) -> str:
-        reader = LogReader()
+        reader = WindowReader()
         found = "".join(reader.fresh_of(text[:end][-window:], False) for end in steps)
         return found + reader.fresh_of(text if whole_at_end else text[-window:], whole_at_end)
 
@@ -390,6 +390,27 @@ class Logs(unittest.TestCase):
         found = self.read(text, 1000, [900, 9000], whole_at_end=False)
         self.assertIn("[some of the output was skipped]", found)
         self.assertTrue(found.endswith("line 1999\n"))
+
+    def test_the_end_of_a_log_of_which_some_was_missed_repeats_nothing(self) -> None:
+        text = "".join(f"line {number}\n" for number in range(2000))
+        skipped = "\n[some of the output was skipped]\n"
+        self.assertEqual(self.read(text, 1000, [900, 9000]), text[:900] + skipped + text[8000:])
+
+    def test_a_log_with_positions_is_read_on_from_each(self) -> None:
+        reader = LogReader()
+        looks = [(0, ""), (0, "a\U0001f600"), (3, "b"), (4, ""), (0, ""), (0, "a"), (2, "?bc")]
+        fresh = [reader.fresh_of(LogPart(text, start), False) for start, text in looks]
+        self.assertEqual(fresh, ["", "a\U0001f600", "b", "", "", "", "c"])
+        self.assertEqual(reader.position, 5)
+        self.assertEqual(reader.fresh_of(LogPart("gh", 8), False), "\n[some of the output was skipped]\ngh")
+        self.assertEqual(reader.fresh_of(LogPart("a\U0001f600bcdefghi"), True), "i")
+        self.assertEqual(reader.fresh_of(LogPart("short"), True), "")
+        self.assertEqual(LogReader().fresh_of(LogPart("all"), True), "all")
+
+    def test_a_hub_that_has_no_output_at_present_changes_nothing(self) -> None:
+        reader = WindowReader()
+        text = "x" * 100_000
+        self.assertEqual([reader.fresh_of(each, False) for each in (text, "", text + "y")], [text, "", "y"])
 
 
 class Bars(unittest.TestCase):

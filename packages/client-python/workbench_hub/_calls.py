@@ -133,6 +133,12 @@ class Calls:
         """The text that the hub responds with; empty for a response without a body."""
         return self._whole(method, path, options)[1].decode("utf-8", "replace")
 
+    def text_from(self, path: str, position: int) -> Tuple[str, Optional[int]]:
+        """The text of a log from a position on, and where it begins, if the hub tells that (contract 12.17)."""
+        response, body = self._whole("GET", path, {"query": {"offset": position}})
+        start = response.header("Log-Offset") or ""
+        return body.decode("utf-8", "replace"), int(start) if start.isdigit() else None
+
     def done(self, method: str, path: str, **options: Any) -> None:
         """Makes a request whose response has no body."""
         self._whole(method, path, options)

@@ -11,6 +11,7 @@ from ._calls import Calls, Query, quoted
 from ._creation import TASKS, AnyTask, Task
 from ._errors import Conflict, HubError, NotFound, UsageError, WaitTimeout
 from ._job import Job, LocalPath, classifiers_of
+from ._log import LogPart
 from ._log import follow as follow_log
 from ._progress import Choice, Progress, Reporter
 from ._reasons import Reasons
@@ -98,7 +99,7 @@ class Following:
         def state() -> Dict[str, Any]:
             return dict(self.task(task_id))
 
-        return follow_log(state, lambda: self._calls.text("GET", path))
+        return follow_log(state, lambda position: LogPart(*self._calls.text_from(path, position)))
 
     def cancel(self, task: AnyTask, *, force: bool = False) -> None:
         """Cancels a waiting task, with `force` a running one too. Raises `Conflict` when it runs or has ended."""
