@@ -173,6 +173,12 @@ class Lists(unittest.TestCase):
                 self.assertEqual(found, list(range(limit or 7999)))
                 self.assertEqual(len(server.requests), pages)
 
+    def test_lists_of_things_that_have_a_name_only_are_read(self) -> None:
+        answer = json_answer({"content": [{"name": "site"}, {"name": "other"}], "last": True})
+        with Server(lambda _: answer) as server, Hub(server.url) as hub:
+            self.assertEqual([each["name"] for each in hub.upstreams()], ["site", "other"])
+            self.assertEqual([each["name"] for each in hub.host_recipes()], ["site", "other"])
+
 
 class Logs(unittest.TestCase):
     def test_a_log_of_which_the_hub_keeps_the_end_is_followed(self) -> None:

@@ -153,15 +153,18 @@ class Calls:
                 if not attempt.next(silent_s=error.silent_s):
                     raise
 
-    def pages(self, path: str, query: Query, limit: Optional[int] = None) -> List[Dict[str, Any]]:
-        """The items of all pages of a list, at most `limit` of them. An item that moved to the next page meanwhile is given once."""
+    def pages(
+        self, path: str, query: Query, limit: Optional[int] = None, *, key: str = "id"
+    ) -> List[Dict[str, Any]]:
+        """The items of all pages of a list, at most `limit` of them. An item that moved to the next page meanwhile, as its `key`
+        tells, is given once."""
         found: Dict[object, Dict[str, Any]] = {}
         size = ITEMS_OF_A_PAGE if limit is None else min(ITEMS_OF_A_PAGE, limit)
         number = 0
         while True:
             page = self.json("GET", path, query={**query, "page": number, "size": size})
             for item in page["content"]:
-                found.setdefault(item["id"], item)
+                found.setdefault(item[key], item)
             if page["last"] or (limit is not None and len(found) >= limit):
                 return list(found.values())[:limit]
             number += 1

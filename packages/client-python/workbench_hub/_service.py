@@ -43,12 +43,12 @@ class ServiceMethods:
 
     def upstreams(self) -> List[schemas.UpstreamState]:
         """Hubs to which this one lends instances, in the order of its configuration."""
-        found: Any = self._calls.pages("/api/x/upstreams", {})
+        found: Any = self._calls.pages("/api/x/upstreams", {}, key="name")
         return list(found)
 
     def host_recipes(self) -> List[schemas.HostRecipe]:
         """Recipes of hosts that workload managers bring, with their allocations, in the order of the configuration."""
-        found: Any = self._calls.pages("/api/x/hosts", {})
+        found: Any = self._calls.pages("/api/x/hosts", {}, key="name")
         return list(found)
 
     def host_hours(self, months: int = 12) -> List[schemas.HostHoursContentItem]:
