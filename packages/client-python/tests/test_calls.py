@@ -180,35 +180,6 @@ class Lists(unittest.TestCase):
             self.assertEqual([each["name"] for each in hub.host_recipes()], ["site", "other"])
 
 
-class Logs(unittest.TestCase):
-    def test_a_log_of_which_the_hub_keeps_the_end_is_followed(self) -> None:
-        text = "".join(f"line {number}\n" for number in range(400))
-        # How much was printed at each look, and how much of it the hub has cut off.
-        printed = iter([(900, 0), (1700, 800), (1700, 800), (2600, 2000), (len(text), 0)])
-        state = {"id": "1", "type": "EXECUTE_BATCH_JOB", "startedDatetime": "2026-11-21T06:53:00.123"}
-        looks = [*(["RUNNING"] * 4), "FINISHED"]
-
-        def answer(request: Request) -> Answer:
-            if not request.path.endswith("/log"):
-                return json_answer({**state, "status": looks.pop(0)})
-            end, cut = next(printed)
-            asked = urllib.parse.parse_qs(request.target.partition("?")[2]).get("offset")
-            if not looks:
-                return 200, {}, text.encode()
-            if asked is None:
-                remark = f"[… {cut} characters before this]\n" if cut > 0 else ""
-                return 200, {}, (remark + text[cut:end]).encode()
-            start = max(cut, int(asked[0]))
-            positions = {"Log-Offset": str(start), "Log-Next-Offset": str(end)}
-            return 204 if start == end else 200, positions, text[start:end].encode()
-
-        fast = mock.patch("workbench_hub._log.SHORTEST_DELAY_S", 0.01)
-        with fast, Server(answer) as server, Hub(server.url) as hub:
-            pieces = list(hub.log("1", follow=True))
-        skipped = "\n[some of the output was skipped]\n"
-        self.assertEqual(pieces, [text[:900], text[900:1700], skipped + text[2000:2600], text[2600:]])
-
-
 class Waits(unittest.TestCase):
     def test_a_wait_of_no_time_looks_once(self) -> None:
         answers = [json_answer({"id": "1", "status": each}) for each in ("RUNNING", "FINISHED", "FINISHED")]
