@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
-import type { HubConnection } from '@workbench-hub/shared/joining/ports/hub';
+import { type HubConnection, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, expect, it } from 'vitest';
 import { type Hold, TransferInProgress } from '../../core/ports/blobs.js';
-import { LoanInputs } from './loan-inputs.js';
+import { InputsMissing, LoanInputs } from './loan-inputs.js';
 
 const CONTENT = Buffer.from('a large mesh');
 const FILE: FileRef = {
@@ -30,6 +30,8 @@ let kept: Map<string, Buffer>;
 /** Whether an agent is uploading the blob. */
 let isUploaded: boolean;
 let downloads: number;
+/** Whether the upstream breaks each download off. */
+let isBroken: boolean;
 /** Lets the content come that is being downloaded. */
 let send: () => void;
 let sent: Promise<void>;
@@ -46,6 +48,7 @@ beforeEach(() => {
   runtime = manualRuntime();
   kept = new Map();
   isUploaded = false;
+  isBroken = false;
   downloads = 0;
   held = 0;
   holdBack();
@@ -57,6 +60,7 @@ beforeEach(() => {
         const content = async function* () {
           signal.throwIfAborted();
           await Promise.race([sent, new Promise((_, reject) => signal.addEventListener('abort', reject))]);
+          if (isBroken) throw new TransferFailed('UNREACHABLE', 'the connection was reset');
           yield CONTENT;
         };
         return { fromByte: 0, content: content() };
@@ -132,4 +136,39 @@ it('an input that an agent of this hub uploads meanwhile is waited for', async (
   await runtime.advance(10_000);
   expect(await fetched).toEqual(JOB);
   expect(downloads).toBe(before);
+});
+
+it('a loan that joins a download has all tries, however many the others have used, and no more', async () => {
+  isBroken = true;
+  send();
+  const outcomes: string[] = [];
+  const fetch = (name: string) =>
+    inputs.fetch(JOB, LOAN, never()).then(
+      () => void outcomes.push(`${name} is fetched`),
+      (error: unknown) =>
+        void outcomes.push(error instanceof InputsMissing ? `${name} is missing` : `${name}: ${error}`),
+    );
+  const triesUntil = async (tries: number) => {
+    for (let ms = 0; downloads < tries && ms < WAIT_FOR_ALL_TRIES_MS; ms += 100) await runtime.advance(100);
+  };
+  void fetch('first');
+  await triesUntil(4);
+  void fetch('second');
+  void fetch('third');
+  await triesUntil(9);
+  expect(outcomes).toEqual(['first is missing']);
+  isBroken = false;
+  await runtime.advance(WAIT_FOR_ALL_TRIES_MS);
+  expect(outcomes.slice(1).sort()).toEqual(['second is fetched', 'third is fetched']);
+
+  kept.clear();
+  isBroken = true;
+  const before = downloads;
+  void fetch('fourth');
+  await triesUntil(before + 4);
+  void fetch('fifth');
+  void fetch('sixth');
+  await runtime.advance(2 * WAIT_FOR_ALL_TRIES_MS);
+  expect(outcomes.slice(3)).toEqual(['fourth is missing', 'fifth is missing', 'sixth is missing']);
+  expect(downloads - before).toBe(10);
 });

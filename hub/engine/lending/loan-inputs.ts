@@ -1,4 +1,5 @@
-/** Inputs of loans: fetched from the upstream once, by digest, and kept as any other blobs. Loans share one download of a blob. */
+/** Inputs of loans: fetched from the upstream once, by digest, and kept as any other blobs. Loans share one download of a blob, and each
+ *  has all tries from its own request on. */
 import { Readable } from 'node:stream';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
 import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
@@ -23,6 +24,9 @@ export interface LoanInputsOptions {
 export class InputsMissing extends Error {
   override readonly name = 'InputsMissing';
 }
+
+/** The tries of a download are used up. */
+class TriesUsedUp extends InputsMissing {}
 
 interface Download {
   /** Resolves with whether the blob is kept encrypted. */
@@ -56,17 +60,31 @@ export class LoanInputs {
 
   async #share(file: FileRef, signal: AbortSignal): Promise<boolean> {
     const key = `${file.digest} ${file.encrypted === true}`;
-    let download = this.#downloads.get(key);
-    if (!download) {
-      const abort = new AbortController();
-      const hold = this.#options.files.hold();
-      const done = this.#download(file, hold, abort.signal).finally(() => {
-        hold.release();
-        this.#forget(key, abort);
-      });
-      download = { done, abort, users: 0 };
-      this.#downloads.set(key, download);
+    const former = this.#downloads.get(key);
+    if (former) {
+      try {
+        return await this.#use(former, key, signal);
+      } catch (error) {
+        // Its tries had begun before this loan.
+        if (!(error instanceof TriesUsedUp)) throw error;
+      }
     }
+    return this.#use(this.#downloads.get(key) ?? this.#begin(file, key), key, signal);
+  }
+
+  #begin(file: FileRef, key: string): Download {
+    const abort = new AbortController();
+    const hold = this.#options.files.hold();
+    const done = this.#download(file, hold, abort.signal).finally(() => {
+      hold.release();
+      this.#forget(key, abort);
+    });
+    const download = { done, abort, users: 0 };
+    this.#downloads.set(key, download);
+    return download;
+  }
+
+  async #use(download: Download, key: string, signal: AbortSignal): Promise<boolean> {
     download.users++;
     try {
       return await abortable(download.done, signal);
@@ -103,7 +121,7 @@ export class LoanInputs {
         if (isFailure) tries.failed(error, await files.receivedBytes(file.digest), connection.ended.aborted);
         const reason = messageOf(error);
         if (tries.left === 0)
-          throw new InputsMissing(`an input file could not be fetched: ${reason}`, { cause: error });
+          throw new TriesUsedUp(`an input file could not be fetched: ${reason}`, { cause: error });
         if (isFailure)
           log.warn({ digest: file.digest, reason }, 'fetching an input of a loan failed; trying again');
         await pause(runtime.timers, tries.nextPauseMs(), signal);
