@@ -62,7 +62,8 @@ function ofHubs(link: Hub, options: Parameters<typeof askStatus>[1]): Hub {
     ...link,
     join: async (address, listener, signal) => {
       const answer = await askStatus(address, options, signal);
-      if (answer.kind !== 'ANSWERED') throw new JoinFailed(answer.reason);
+      if (answer.kind !== 'ANSWERED')
+        throw new JoinFailed(answer.reason, { isUnauthorized: answer.kind === 'REFUSED' });
       if (answer.status?.takesHubs !== true) {
         const version = answer.status ? `has version ${answer.status.hubVersion}` : 'is of an early version';
         throw new JoinFailed(`the hub at ${address} ${version}, which takes agents only, no hubs: update it`);
