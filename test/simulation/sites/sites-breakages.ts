@@ -42,7 +42,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   },
   {
     name: 'what was wanted of a hub once is wanted for as long as its upstream asks',
-    fromSeed: 5,
+    fromSeed: 54,
     link: (hub) => {
       let once: readonly WantedInstances[] = [];
       return {
