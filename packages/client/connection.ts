@@ -1,6 +1,6 @@
 /** Requests to a hub: credentials, retries, and errors as classes. */
 import type { Credentials } from './credentials.js';
-import { errorOf, NoHubError, UnreachableError } from './errors.js';
+import { errorOf, NoHubError, type OverloadedError, UnreachableError } from './errors.js';
 
 /** Milliseconds before each further try of a request without a response. */
 const RETRY_DELAYS_MS = [200, 500, 1000, 2000, 4000];
@@ -25,8 +25,8 @@ export interface ConnectionOptions {
   readonly retryDelaysMs?: readonly number[];
   /** Longest time without an answer, over all tries of a request and between the parts of a text; a minute by default. */
   readonly timeoutMs?: number;
-  /** Called when a request is tried again since the hub could not be reached. */
-  readonly onRetry?: (error: UnreachableError) => void;
+  /** Called when a request is tried again since the hub could not be reached, or a stream since the hub refuses it at present. */
+  readonly onRetry?: (error: UnreachableError | OverloadedError) => void;
 }
 
 export interface RequestOptions {
@@ -41,6 +41,8 @@ export interface RequestOptions {
   readonly isIdempotent?: boolean | (() => Promise<boolean>);
   /** Further tries after a failure that passes; true by default. */
   readonly isRetried?: boolean;
+  /** Code of a refusal that no further try follows. */
+  readonly finalCode?: string | undefined;
   /** Called with each warning that the response carries, in words. */
   readonly onWarning?: ((warning: string) => void) | undefined;
 }
@@ -112,7 +114,7 @@ export class Connection {
     options: RequestOptions,
     bound: SilenceBound,
   ): Promise<Response> {
-    const { method = 'GET', isIdempotent = method === 'GET', isRetried = true, signal } = options;
+    const { method = 'GET', isIdempotent = method === 'GET', isRetried = true, finalCode, signal } = options;
     const mayLoseResponse = async () => (typeof isIdempotent === 'function' ? isIdempotent() : isIdempotent);
     const delays = isRetried ? (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS) : [];
     for (let attempt = 0; ; attempt++) {
@@ -124,10 +126,7 @@ export class Connection {
         return undefined;
       });
       if (outcome?.ok || outcome?.status === 304) return outcome;
-      const mayRepeat =
-        outcome === undefined ||
-        REFUSED.has(outcome.status) ||
-        (TEMPORARY.has(outcome.status) && (await mayLoseResponse()));
+      const mayRepeat = outcome === undefined || (await mayPass(outcome, mayLoseResponse, finalCode));
       const delay = delayMs(outcome, delays[attempt] ?? 0);
       if (outcome !== undefined && (isLast || !mayRepeat || delay >= bound.leftMs))
         throw await errorOf(outcome);
@@ -136,8 +135,8 @@ export class Connection {
     }
   }
 
-  /** Tells that the hub could not be reached, and that another try follows. */
-  tellRetry(error: UnreachableError): void {
+  /** Tells why there was no answer that counts, and that another try follows. */
+  tellRetry(error: UnreachableError | OverloadedError): void {
     this.#options.onRetry?.(error);
   }
 
@@ -375,6 +374,16 @@ function innermostMessageOf(error: unknown): string {
   let innermost = error;
   while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
   return innermost instanceof Error ? innermost.message : String(innermost);
+}
+
+/** Whether another try of a refused request may succeed, and does no harm. */
+async function mayPass(
+  { status, headers }: Response,
+  mayLoseResponse: () => Promise<boolean>,
+  finalCode: string | undefined,
+): Promise<boolean> {
+  if (finalCode !== undefined && headers.get('x-error-code') === finalCode) return false;
+  return REFUSED.has(status) || (TEMPORARY.has(status) && (await mayLoseResponse()));
 }
 
 function delayMs(response: Response | undefined, otherwiseMs: number): number {

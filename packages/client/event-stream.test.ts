@@ -75,3 +75,42 @@ it('goes on after a restart that lasts longer than the tries of a request', asyn
   expect(more.value).toMatchObject({ data: 'second' });
   expect(after).toEqual([undefined, '1', '1', '1', '1', '1']);
 });
+
+it('waits for a stream that its user has one too many of', async () => {
+  vi.useFakeTimers();
+  const headers = { 'x-error-code': 'TOO_MANY_STREAMS', 'retry-after': '5' };
+  const tooMany = () => Response.json({ message: 'ulla has 16 streams' }, { status: 429, headers });
+  const answers = [new Response('data: first\n\n'), tooMany(), tooMany(), new Response('data: second\n\n')];
+  const told: string[] = [];
+  const connection = new Connection({
+    url: 'http://hub.example',
+    credentials: undefined,
+    fetch: async () => answers.shift() as Response,
+    retryDelaysMs: [],
+    onRetry: ({ message }) => told.push(message),
+  });
+  const events = eventStream(connection, '/api/x/events');
+  expect((await events.next()).value).toMatchObject({ data: 'first' });
+  const more = events.next();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(answers).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect((await more).value).toMatchObject({ data: 'second' });
+  expect(told).toEqual(['ulla has 16 streams', 'ulla has 16 streams']);
+});
+
+it('ends by a refusal that is final, without another try', async () => {
+  const headers = { 'x-error-code': 'TOO_MANY_STREAMS' };
+  let asked = 0;
+  const connection = new Connection({
+    url: 'http://hub.example',
+    credentials: undefined,
+    fetch: async () => {
+      asked++;
+      return Response.json({ message: 'ulla has 16 streams' }, { status: 429, headers });
+    },
+  });
+  const events = eventStream(connection, '/api/x/events', { finalCode: 'TOO_MANY_STREAMS' });
+  await expect(events.next()).rejects.toMatchObject({ code: 'TOO_MANY_STREAMS' });
+  expect(asked).toBe(1);
+});

@@ -1,17 +1,23 @@
 /** Reader of the hub's server-sent events that survives restarts of hub and network. */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { type Connection, type RequestOptions, silent } from './connection.js';
-import { UnreachableError } from './errors.js';
+import { isCode, OverloadedError, UnreachableError } from './errors.js';
 import { Delays, isOutage } from './outages.js';
 
 /** A stream without a comment for this long is dead; the hub sends one every 15 seconds. */
 const SILENCE_MS = 45_000;
 
+/** Longest delay that is kept when a hub asks for one. */
+const LONGEST_RETRY_AFTER_S = 30;
+
+const TOO_MANY_STREAMS = 'TOO_MANY_STREAMS';
+
 /**
  * Yields the events of a stream, and connects again wherever it ends, after the last event that was yielded. It ends
  * when the consumer leaves the loop, rejects when the signal is aborted, with a {@link HubError} when the hub refuses
  * the stream, and with {@link UnreachableError} when the first connection fails: the address may be wrong. Once a stream has opened,
- * a hub or proxy that is overloaded counts as a loss. Each later silence is told as a retry.
+ * a hub or proxy that is overloaded, or has too many streams of this user, counts as a loss, unless it refuses with the final code.
+ * Each later silence or refusal is told as a retry.
  */
 export async function* eventStream(
   connection: Connection,
@@ -25,6 +31,7 @@ export async function* eventStream(
     hasOpened = true;
   };
   for (;;) {
+    let leastMs = 0;
     const request = { ...options, headers: headersAfter(lastId) };
     try {
       for await (const event of oneStream(connection, path, request, { outer: signal, onOpen })) {
@@ -34,10 +41,11 @@ export async function* eventStream(
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (!hasOpened || !isConnectionLoss(error)) throw error;
-      tellSilence(connection, error);
+      if (!hasOpened || !isConnectionLoss(error, options.finalCode)) throw error;
+      tellLoss(connection, error);
+      leastMs = askedDelayMs(error);
     }
-    await delays.pause(signal);
+    await delays.pause(signal, leastMs);
   }
 }
 
@@ -49,9 +57,15 @@ function headersAfter(lastId: string | undefined): Record<string, string> {
   };
 }
 
-/** Tells of a silence: a connection that broke is told of by the requests that follow, a silence by nothing else. */
-function tellSilence(connection: Connection, error: unknown): void {
-  if (error instanceof UnreachableError) connection.tellRetry(error);
+/** Tells of a silence or refusal: a connection that broke is told of by the requests that follow. */
+function tellLoss(connection: Connection, error: unknown): void {
+  if (error instanceof UnreachableError || error instanceof OverloadedError) connection.tellRetry(error);
+}
+
+/** Delay that the hub asks for with its refusal. */
+function askedDelayMs(error: unknown): number {
+  const retryAfterS = error instanceof OverloadedError ? (error.retryAfterS ?? 0) : 0;
+  return 1000 * Math.min(retryAfterS, LONGEST_RETRY_AFTER_S);
 }
 
 /** Events of one response, until it ends or falls silent. */
@@ -91,7 +105,8 @@ async function* oneStream(
 }
 
 /** Whether the connection broke, or the hub is away, rather than it refused or a caller's code failed. */
-function isConnectionLoss(error: unknown): boolean {
+function isConnectionLoss(error: unknown, finalCode: string | undefined): boolean {
+  if (isCode(error, TOO_MANY_STREAMS)) return finalCode !== TOO_MANY_STREAMS;
   // A body that breaks off rejects with a TypeError ("terminated").
   return isOutage(error) || error instanceof TypeError;
 }

@@ -1,5 +1,6 @@
 /** Changes of tasks as they happen (contract 12.10). */
 import type { Connection } from './connection.js';
+import type { ErrorCode } from './errors.js';
 import { eventStream } from './event-stream.js';
 import type { StreamEventsData, TaskItem } from './generated/types.gen.js';
 
@@ -17,20 +18,20 @@ export interface EventOptions {
   /** Cursor to continue at; the present by default. */
   readonly since?: string;
   readonly signal?: AbortSignal | undefined;
+  /** Code of a refusal that ends an open stream, too; `TOO_MANY_STREAMS` is waited for otherwise. */
+  readonly finalCode?: ErrorCode;
 }
 
-/** Yields every change at least once, in order, and continues after restarts of the hub. Unless `isRetried`, it rejects with the first
- *  refusal of a stream that has not opened. */
+/** Yields every change at least once, in order, and continues after restarts of the hub. */
 export async function* taskEvents(
   connection: Connection,
-  { filter = {}, since, signal }: EventOptions = {},
-  isRetried = true,
+  { filter = {}, since, signal, finalCode }: EventOptions = {},
 ): AsyncGenerator<HubEvent, never> {
   const query = { ...(filter as Record<string, string>), ...(since === undefined ? {} : { since }) };
   for await (const { event: type, id: cursor = '', data } of eventStream(connection, '/api/x/events', {
     query,
     signal,
-    isRetried,
+    finalCode,
   })) {
     const content = JSON.parse(data) as Record<string, unknown>;
     if (type === 'task') yield { type, cursor, task: content as unknown as TaskItem };

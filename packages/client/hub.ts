@@ -43,8 +43,8 @@ export interface HubOptions {
   readonly retryDelaysMs?: readonly number[];
   /** Longest time without an answer in a call, over all of its tries, in milliseconds; a minute by default. */
   readonly timeoutMs?: number;
-  /** Called when a request is tried again since the hub could not be reached. */
-  readonly onRetry?: (error: UnreachableError) => void;
+  /** Called when a request is tried again since the hub could not be reached, or a stream since the hub refuses it at present. */
+  readonly onRetry?: (error: UnreachableError | OverloadedError) => void;
 }
 
 export interface SubmitOptions {

@@ -26,10 +26,11 @@ export class Delays {
     this.#nextMs = FIRST_DELAY_MS;
   }
 
-  async pause(signal: AbortSignal | undefined): Promise<void> {
+  /** Waits for the next delay, or for the least one if that is longer. */
+  async pause(signal: AbortSignal | undefined, leastMs = 0): Promise<void> {
     const delayMs = this.#nextMs;
     this.#nextMs = Math.min(2 * delayMs, this.#longestMs);
-    await pause(delayMs, signal);
+    await pause(Math.max(delayMs, leastMs), signal);
   }
 }
 

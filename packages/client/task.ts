@@ -174,8 +174,8 @@ export class Task {
     signal: AbortSignal | undefined,
     onChange: (task: TaskItem) => void,
   ): Promise<boolean> {
-    const filter = { id: this.id };
-    for await (const event of taskEvents(this.#connection, { filter, since, signal }, false)) {
+    const options = { filter: { id: this.id }, since, signal, finalCode: 'TOO_MANY_STREAMS' };
+    for await (const event of taskEvents(this.#connection, options)) {
       if (event.type === 'reset') return false;
       // The hub tells of each task that is deleted, whatever the filter.
       if (event.type === 'removed' && event.id === this.id) throw this.#removed();

@@ -107,7 +107,9 @@ export class LiveEvents {
     };
     try {
       const since = this.#latest;
-      for await (const event of this.#hub.events(since === undefined ? {} : { since })) {
+      // Refused by this limit, the tab is not live until a later try.
+      const options = { finalCode: 'TOO_MANY_STREAMS', ...(since === undefined ? {} : { since }) };
+      for await (const event of this.#hub.events(options)) {
         this.isLive.set(true);
         batch.push(event);
         // Browsers let timers of a hidden tab wait, so the timer is only for what comes soon after another batch.
