@@ -157,9 +157,14 @@ export class Connection {
 
   /** The body of a response as text. Rejects with {@link UnreachableError} when it stops coming. */
   async text(path: string, options: RequestOptions = {}): Promise<string> {
-    const { body, headers } = await this.request(path, options);
-    for (const [, warning = ''] of (headers.get('warning') ?? '').matchAll(WARNING))
+    const response = await this.request(path, options);
+    for (const [, warning = ''] of (response.headers.get('warning') ?? '').matchAll(WARNING))
       options.onWarning?.(warning);
+    return this.textOf(response);
+  }
+
+  /** The body of this response as text. Rejects as {@link text} does. */
+  async textOf({ body }: Response): Promise<string> {
     const reader = body?.getReader();
     const decoder = new TextDecoder();
     let text = '';

@@ -154,3 +154,15 @@ it('a user follows at most 64 logs', async () => {
   for (const reader of readers) reader.close();
   await eventually(async () => (await follow(path, vera)).response.status === 200);
 });
+
+it('a client reads the logs that its user may not follow', async () => {
+  await start();
+  const ulla = await as('ulla');
+  const id = await ulla.batchJob();
+  await Promise.all(Array.from({ length: 64 }, () => follow(`/api/x/tasks/${id}/log`, ulla)));
+  const task = new Hub({ url: hub.address, token: ulla.token ?? '' }).task(await ulla.batchJob());
+  await task.cancel();
+  const events: unknown[] = [];
+  for await (const event of task.log()) events.push(event);
+  expect(events).toEqual([{ type: 'end', status: 'CANCELED' }]);
+});
