@@ -9,7 +9,7 @@ import urllib.parse
 from typing import Dict, List
 from unittest import mock
 
-from workbench_hub import Event, Hub, HubUnreachable, NotAHub
+from workbench_hub import Event, Hub, HubUnreachable, NotAHub, TooManyAttempts
 
 from .server import Answer, Request, Server, error_answer, json_answer
 from .site import OnSite
@@ -58,6 +58,17 @@ class Streams(unittest.TestCase):
         with Server(lambda _: stream(task("a.4", "FAILED"))) as server, Hub(server.url) as hub:
             self.assertEqual(next(hub.events(since="a.3")).cursor, "a.4")
             self.assertEqual(server.requests[0].headers["last-event-id"], "a.3")
+
+    def test_it_waits_while_other_streams_have_its_place(self) -> None:
+        status, headers, body = error_answer(429, "ulla has 16 streams of events open")
+        refusal = (status, {**headers, "X-Error-Code": "TOO_MANY_STREAMS", "Retry-After": "1"}, body)
+        answers: List[Answer] = [stream(task("a.1", "WAITING")), refusal, stream(task("a.2", "RUNNING"))]
+        with Server(lambda _: answers.pop(0)) as server, Hub(server.url) as hub:
+            found = [event.cursor for event in itertools.islice(hub.events(), 2)]
+        self.assertEqual(found, ["a.1", "a.2"])
+        with Server(lambda _: refusal) as server, Hub(server.url) as hub:
+            with self.assertRaises(TooManyAttempts):
+                next(hub.events())
 
     def test_a_hub_that_stays_away_ends_it(self) -> None:
         answers: List[Answer] = [stream(task("a.1", "WAITING"))]

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Dict, Iterator, NamedTuple, Optional, Sequence, Tuple, Union, cast
 
 from ._calls import Calls, Query
-from ._errors import NotAHub
+from ._errors import NotAHub, TooManyAttempts
 from ._response import Response
 from ._scope import Broken, current_scope
 
@@ -59,7 +59,8 @@ class EventMethods:
         """Every change of tasks that match, at least once and in order, as it happens, without an end.
 
         `study` is the id of a study, or `none` for tasks that no study created. `since` is the `cursor` of an earlier event, to continue there; the present by default. The stream goes on after a
-        restart of the hub; `HubUnreachable` ends it when the hub is away for longer than `retry_for`.
+        restart of the hub, and waits while other streams of the user have taken its place; `HubUnreachable` ends it when the hub is
+        away for longer than `retry_for`.
         """
         query: Query = {
             "status": [status] if isinstance(status, str) else list(status),
@@ -73,10 +74,19 @@ class EventMethods:
 def _follow(calls: Calls, query: Query, since: Optional[str]) -> Iterator[Event]:
     cursor = since
     delay = SHORTEST_DELAY_S
+    has_opened = False
     while True:
         place = {} if cursor is None else {"Last-Event-ID": cursor}
         headers = {"Accept": "text/event-stream", **place}
-        response = calls.open("GET", PATH, query=query, headers=headers, silence_s=SILENCE_S)
+        try:
+            response = calls.open("GET", PATH, query=query, headers=headers, silence_s=SILENCE_S)
+        except TooManyAttempts as refusal:
+            # Other streams of the user have taken its place.
+            if not has_opened:
+                raise
+            current_scope().sleep(max(delay, refusal.retry_after or 0))
+            continue
+        has_opened = True
         try:
             if not (response.header("Content-Type") or "").startswith("text/event-stream"):
                 raise NotAHub(f"{calls.transport.url} does not send events: is there a proxy in between?")
