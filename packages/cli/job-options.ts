@@ -9,6 +9,7 @@ import { UsageError } from './exit-codes.js';
 export interface JobOptions {
   readonly model?: string;
   readonly modelType?: string;
+  readonly copyModel?: boolean;
   readonly script: readonly string[];
   readonly file: readonly string[];
   readonly var: Readonly<Record<string, string>>;
@@ -21,6 +22,9 @@ export interface JobOptions {
   readonly notify?: string;
 }
 
+/** Beginning of a model that the simulation host reads. */
+const ON_HOST = 'host:';
+
 const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'];
 
 export function withJobOptions(command: Command): Command {
@@ -30,6 +34,7 @@ export function withJobOptions(command: Command): Command {
       'model; host:/path for one that the simulation host reads, stored:NAME for one in the input storage',
     )
     .option('--model-type <type>', 'type of the model, such as MJCF; by default from its name')
+    .option('--copy-model', 'copy the model of the simulation host into the working directory')
     .requiredOption('-s, --script <file>', 'script; several run one after the other', collect, [])
     .option('-f, --file <path[=name]>', 'additional file, or a folder with all its files', collect, [])
     .option('--var <key=value>', 'variable for the scripts', collectVariable, {})
@@ -47,6 +52,7 @@ export async function jobOf(options: JobOptions): Promise<Job> {
   const {
     model,
     modelType,
+    copyModel = false,
     script,
     file: files,
     var: variables,
@@ -58,11 +64,13 @@ export async function jobOf(options: JobOptions): Promise<Job> {
     timeLimit,
     notify,
   } = options;
+  if (copyModel && !model?.startsWith(ON_HOST))
+    throw new UsageError('--copy-model is for a model of the simulation host: --model host:/path');
   return {
     scripts: await Promise.all(script.map(readable)),
     variables,
     labels: label,
-    ...(model === undefined ? {} : { model: await modelOf(model) }),
+    ...(model === undefined ? {} : { model: await modelOf(model, copyModel) }),
     ...(modelType === undefined ? {} : { modelType }),
     ...(files.length === 0 ? {} : { files: await additionalFiles(files) }),
     ...(name === undefined ? {} : { name }),
@@ -74,8 +82,8 @@ export async function jobOf(options: JobOptions): Promise<Job> {
   };
 }
 
-async function modelOf(model: string): Promise<NonNullable<Job['model']>> {
-  if (model.startsWith('host:')) return { hostPath: model.slice('host:'.length) };
+async function modelOf(model: string, copied: boolean): Promise<NonNullable<Job['model']>> {
+  if (model.startsWith(ON_HOST)) return { hostPath: model.slice(ON_HOST.length), copied };
   if (model.startsWith('stored:')) return { storageName: model.slice('stored:'.length) };
   return readable(model);
 }

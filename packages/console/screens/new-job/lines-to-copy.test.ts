@@ -70,5 +70,9 @@ it('gives Python with the same values', () => {
 it('names a model on the simulation host', () => {
   const draft = { ...EMPTY_DRAFT, hostPath: '/models/gear.wbpz', files: [file('run.js', 'SCRIPT')] };
   expect(commandOf(draft, 'http://hub:8080')).toContain('--model host:/models/gear.wbpz');
-  expect(pythonOf(draft, 'http://hub:8080')).toContain('model=HostFile("/models/gear.wbpz")');
+  expect(pythonOf(draft, 'http://hub:8080')).toContain('model=HostFile("/models/gear.wbpz"),');
+  expect(commandOf(draft, 'http://hub:8080')).not.toContain('--copy-model');
+  const copied = { ...draft, isHostModelCopied: true };
+  expect(commandOf(copied, 'http://hub:8080')).toContain('\n  --copy-model \\\n');
+  expect(pythonOf(copied, 'http://hub:8080')).toContain('model=HostFile("/models/gear.wbpz", copy=True),');
 });

@@ -5,9 +5,11 @@ import type { Draft, FileRole } from './draft.js';
 export function commandOf(draft: Draft, hubUrl: string): string {
   const { name, note, variables, version, labels, priority, timeLimitS } = draft;
   const of = (role: FileRole) => draft.files.filter((file) => file.role === role);
+  const hostModel = of('MODEL').length === 0 && draft.hostPath !== '';
   const options = [
     ...of('MODEL').map(({ path }) => ['--model', path]),
-    ...(draft.hostPath !== '' && of('MODEL').length === 0 ? [['--model', `host:${draft.hostPath}`]] : []),
+    ...(hostModel ? [['--model', `host:${draft.hostPath}`]] : []),
+    ...(hostModel && draft.isHostModelCopied ? [['--copy-model']] : []),
     ...of('SCRIPT').map(({ path }) => ['--script', path]),
     ...of('FILE').map(({ path }) => ['--file', path]),
     ...variables.filter(({ key }) => key !== '').map(({ key, value }) => ['--var', `${key}=${value}`]),
@@ -19,7 +21,7 @@ export function commandOf(draft: Draft, hubUrl: string): string {
     ...(note === '' ? [] : [['--note', note]]),
     ['--out', 'results'],
   ];
-  const words = options.map(([option = '', value = '']) => `${option} ${shellWord(value)}`);
+  const words = options.map(([option, ...values]) => [option, ...values.map(shellWord)].join(' '));
   return [`WB_URL=${shellWord(hubUrl)} wb run`, ...words].join(' \\\n  ');
 }
 
@@ -30,10 +32,10 @@ export function pythonOf(draft: Draft, hubUrl: string): string {
   const [model] = of('MODEL');
   const used = variables.filter(({ key }) => key !== '');
   const list = (texts: readonly string[]) => `[${texts.map(pythonText).join(', ')}]`;
-  const hostModel = model === undefined && draft.hostPath !== '';
+  const hostModel = model === undefined ? hostModelOf(draft) : [];
   const lines = [
     ...(model === undefined ? [] : [`model=${pythonText(model)}`]),
-    ...(hostModel ? [`model=HostFile(${pythonText(draft.hostPath)})`] : []),
+    ...hostModel.map((each) => `model=${each}`),
     `script=${of('SCRIPT').length === 1 ? pythonText(of('SCRIPT')[0] ?? '') : list(of('SCRIPT'))}`,
     ...(of('FILE').length === 0 ? [] : [`files=${list(of('FILE'))}`]),
     ...(used.length === 0
@@ -50,13 +52,19 @@ export function pythonOf(draft: Draft, hubUrl: string): string {
     'out="results"',
   ];
   return [
-    `from workbench_hub import ${hostModel ? 'HostFile, ' : ''}Hub`,
+    `from workbench_hub import ${hostModel.length > 0 ? 'HostFile, ' : ''}Hub`,
     '',
     `hub = Hub(${pythonText(hubUrl)})`,
     'result = hub.run(',
     ...lines.map((line) => `    ${line},`),
     ')',
   ].join('\n');
+}
+
+/** The model on the simulation host in Python, if there is one. */
+function hostModelOf({ hostPath, isHostModelCopied }: Draft): readonly string[] {
+  if (hostPath === '') return [];
+  return [`HostFile(${pythonText(hostPath)}${isHostModelCopied ? ', copy=True' : ''})`];
 }
 
 /** A word that no shell reads otherwise. */
