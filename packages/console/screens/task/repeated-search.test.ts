@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 import { RepeatedSearch } from './repeated-search.js';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** Searches, each of which ends when the test says so with how often it was asked for. */
 function searches() {
@@ -26,6 +30,22 @@ it('tells what it has found though text is added all the time, and then searches
   await expect.poll(() => ends).toHaveLength(2);
   ends[1]?.();
   await expect.poll(() => found).toEqual([[1], [2]]);
+  expect(ends).toHaveLength(2);
+});
+
+it.each([
+  [600, 600],
+  [60_000, 10_000],
+])('rests after a search of %i ms for %i ms', async (tookMs, restMs) => {
+  vi.useFakeTimers();
+  const { search, ends } = searches();
+  void search.again();
+  void search.again();
+  await vi.advanceTimersByTimeAsync(tookMs);
+  ends[0]?.();
+  await vi.advanceTimersByTimeAsync(restMs - 1);
+  expect(ends).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
   expect(ends).toHaveLength(2);
 });
 

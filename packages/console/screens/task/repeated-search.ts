@@ -1,4 +1,7 @@
-/** A search in a text that grows: what is added during a search is looked at when that has ended. */
+/** Longest rest between two searches. */
+const LONGEST_REST_MS = 10_000;
+
+/** A search in a text that grows: what is added during a search is looked at when that has ended, after a rest as long as it took. */
 export class RepeatedSearch {
   readonly #search: (signal: AbortSignal) => Promise<readonly number[]>;
   readonly #onHits: (hits: readonly number[]) => void;
@@ -15,7 +18,7 @@ export class RepeatedSearch {
     this.#onHits = onHits;
   }
 
-  /** Searches now, or once more after the search that runs. Never rejects. */
+  /** Searches now, or once more after the search that runs and its rest. Never rejects. */
   async again(): Promise<void> {
     this.#isStale = true;
     if (this.#isBusy) return;
@@ -23,8 +26,11 @@ export class RepeatedSearch {
     const { signal } = this.#closing;
     while (this.#isStale && !signal.aborted) {
       this.#isStale = false;
+      const beganMs = performance.now();
       const hits = await this.#search(signal).catch(() => undefined);
       if (hits !== undefined && !signal.aborted) this.#onHits(hits);
+      const tookMs = performance.now() - beganMs;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(tookMs, LONGEST_REST_MS)));
     }
     this.#isBusy = false;
   }
