@@ -1,5 +1,6 @@
 import { AuthenticationError } from '@workbench-hub/client';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { onOtherPerson } from './other-person.js';
 import { holdsRole, Session } from './session.js';
 
 /** Locks as browsers have them, for all tabs of a test. */
@@ -19,6 +20,8 @@ class FakeHub {
   isSessionOver = false;
   token = 'token-0';
   isOpen = false;
+  /** User whose session it is. */
+  username = 'anna';
   /** Paths of the requests, in order. */
   readonly asked: string[] = [];
 
@@ -31,7 +34,7 @@ class FakeHub {
     if (this.isOpen) return Response.json({ username: 'anonymous', roles: ['ADMIN'], by: 'OPEN_HUB' });
     const authorization = new Headers(headers).get('authorization');
     if (authorization !== `Bearer ${this.token}`) return new Response(null, { status: 401 });
-    return Response.json({ username: 'anna', roles: ['USER'], by: 'SESSION' });
+    return Response.json({ username: this.username, roles: ['USER'], by: 'SESSION' });
   };
 
   #logOut(): Response {
@@ -109,6 +112,47 @@ it('opens in all tabs by a login in one of them', async () => {
   expect(second.state.get().status).toBe('ended');
   await first.logIn('anna', 'secret');
   await expect.poll(() => second.state.get()).toMatchObject({ status: 'open' });
+});
+
+it('is that of another user in all tabs after their login in one of them', async () => {
+  const [first, second] = [await openSession(), await openSession()];
+  let others = 0;
+  onOtherPerson(second.state, () => {
+    others++;
+  });
+  hub.username = 'ulla';
+  hub.token = 'token of ulla';
+  await first.logIn('ulla', 'secret');
+  await expect.poll(() => second.state.get()).toMatchObject({ status: 'open', person: { username: 'ulla' } });
+  expect(others).toBe(1);
+  expect(await second.token()).toBe('token of ulla');
+});
+
+it('sends no request again when the cookie has become that of another user', async () => {
+  const session = await openSession();
+  hub.username = 'ulla';
+  await expect(session.renew('token-1')).rejects.toBeInstanceOf(AuthenticationError);
+  expect(session.state.get()).toMatchObject({ status: 'open', person: { username: 'ulla' } });
+});
+
+it('shows no login in a tab that starts while another one renews the session', async () => {
+  const renewing = await openSession();
+  const starting = new Session(hub.send);
+  sessions.push(starting);
+  const shown: string[] = [];
+  starting.state.subscribe(() => void shown.push(starting.state.get().status));
+  await renewing.renew('token-1');
+  await expect.poll(() => shown).toEqual(['open']);
+});
+
+it('tells nobody of a token that is renewed for the same user', async () => {
+  const session = await openSession();
+  let changes = 0;
+  session.state.subscribe(() => {
+    changes++;
+  });
+  expect(await session.renew('token-1')).toBe(true);
+  expect([await session.token(), changes]).toEqual(['token-2', 0]);
 });
 
 /** A browser that keeps this method of the latest login; null: nobody is logged in. */

@@ -49,7 +49,8 @@ export type SessionState =
       readonly fault?: unknown;
     };
 
-type Message = { readonly token: string } | { readonly ended: true };
+/** Told to the other tabs: a token with its user, or the end of the session. */
+type Message = { readonly token: string; readonly username: string } | { readonly ended: true };
 type Send = (path: string, init: RequestInit) => Promise<Response>;
 
 /** Thrown by requests while nobody is logged in. */
@@ -67,10 +68,7 @@ export class Session implements Credentials {
     this.#send = send;
     this.#channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
       if ('ended' in data) this.#end(true);
-      else {
-        this.#token = data.token;
-        if (this.state.get().status !== 'open') void this.#open();
-      }
+      else this.#receive(data.token, data.username);
     });
   }
 
@@ -78,8 +76,9 @@ export class Session implements Credentials {
   async start(): Promise<void> {
     for (;;) {
       try {
-        if (await this.#continue()) await this.#open();
-        else if (await this.#isTokenRequired()) this.#end();
+        if ((await this.#continue()) && (this.#username ?? (await this.#open(this.#token))) !== undefined)
+          return;
+        if (await this.#isTokenRequired()) this.#end();
         else this.state.set({ status: 'open', person: ANYBODY });
         return;
       } catch (error) {
@@ -141,8 +140,11 @@ export class Session implements Credentials {
 
   /** Renews the token that the hub rejected; another tab may have done so meanwhile. */
   async renew(rejected: string | undefined): Promise<boolean> {
-    if (await this.#refreshOnce(rejected)) return true;
-    this.#end();
+    const username = this.#username;
+    const isRenewed = await this.#refreshOnce(rejected);
+    // The request of one user is not sent again as another one's.
+    if (isRenewed && (username === undefined || username === this.#username)) return true;
+    if (!isRenewed) this.#end();
     throw notLoggedIn();
   }
 
@@ -159,7 +161,6 @@ export class Session implements Credentials {
     if (!response.ok) throw await refusalIn(response);
     writeLoginMethod(loginMethod);
     await this.#take(response);
-    await this.#open();
   }
 
   /**
@@ -179,10 +180,7 @@ export class Session implements Credentials {
     for (;;) {
       const { method, refresh } = REQUESTS[readLoginMethod() ?? 'password'];
       const response = await this.#send(refresh, { method });
-      if (response.ok) {
-        await this.#take(response);
-        return true;
-      }
+      if (response.ok) return this.#take(response);
       if (ENDED.includes(response.status)) {
         // Unless somebody has logged in meanwhile.
         if (this.#token === rejected) forgetLoginMethod();
@@ -206,25 +204,43 @@ export class Session implements Credentials {
     return ((await response.json()) as { tokenRequired: boolean }).tokenRequired;
   }
 
-  async #take(response: Response): Promise<void> {
-    const { accessToken } = (await response.json()) as { accessToken: string };
-    this.#token = accessToken;
-    this.#channel.postMessage({ token: accessToken } satisfies Message);
+  /** Goes on with the token of a response in all tabs; false when the hub refuses it. */
+  async #take(response: Response): Promise<boolean> {
+    const { accessToken: token } = (await response.json()) as { accessToken: string };
+    const username = await this.#open(token);
+    if (username === undefined) return false;
+    this.#channel.postMessage({ token, username } satisfies Message);
+    return true;
   }
 
-  /** Asks the hub who the caller is; false when the token, or its absence, is refused. */
-  async #open(): Promise<boolean> {
-    const headers: HeadersInit = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+  /** Goes on with a token that another tab has got. The session of another user ends before. */
+  #receive(token: string, username: string): void {
+    if (this.#username !== undefined && this.#username !== username) this.#end();
+    this.#token = token;
+    if (this.#username === undefined) void this.#open(token);
+  }
+
+  /** Asks the hub whose token it is, and goes on with it as that user; undefined when it is refused. */
+  async #open(token: string | undefined): Promise<string | undefined> {
+    const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const response = await this.#send(CALLER, { headers });
-    if (response.status === 401) return false;
+    if (response.status === 401) return undefined;
     if (!response.ok) throw new UnreachableError(`the hub responded with ${response.status}`);
     const { username, roles, by } = (await response.json()) as {
       username: string;
       roles: Role[];
       by: Means;
     };
-    this.state.set({ status: 'open', person: { username, roles, isLoggedIn: by !== 'OPEN_HUB', by } });
-    return true;
+    this.#token = token;
+    if (username !== this.#username)
+      this.state.set({ status: 'open', person: { username, roles, isLoggedIn: by !== 'OPEN_HUB', by } });
+    return username;
+  }
+
+  /** Name of the user whose session is open. */
+  get #username(): string | undefined {
+    const state = this.state.get();
+    return state.status === 'open' ? state.person.username : undefined;
   }
 
   #end(isForgotten = false, fault?: unknown): void {
