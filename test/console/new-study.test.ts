@@ -56,6 +56,30 @@ describe.runIf(hasBrowser)('a new study', () => {
     await page.getByRole('cell', { name: '3000' }).waitFor();
   });
 
+  it('is not started when that is stopped', async () => {
+    const page = await visitAs('ulla', `/studies/new?from=${await endedJob()}`);
+    await page.getByRole('checkbox', { name: 'speed = 1000' }).check();
+    await level(page, 'speed', 'Number of levels').fill('3');
+    const name = page.getByLabel('Name of the study');
+    await name.fill('stopped');
+    const isStudies = ({ pathname }: URL) => pathname === '/api/x/studies';
+    await page.route(isStudies, (route) =>
+      route.request().method() === 'POST' ? undefined : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The start was stopped.').waitFor();
+    await expectAccessible(page);
+    await name.fill('started');
+    await page.getByText('The start was stopped.').waitFor({ state: 'detached' });
+    await page.unroute(isStudies);
+    await page.getByRole('button', { name: 'Start the study' }).click();
+    await page.getByRole('button', { name: /^Finished 3/ }).waitFor();
+    await page.locator('nav.navigation').getByRole('link', { name: 'Studies' }).click();
+    await page.getByRole('link', { name: 'started' }).waitFor();
+    expect(await page.getByRole('link', { name: 'stopped' }).count()).toBe(0);
+  });
+
   it('stays as it was changed on the way back, and is started once', async () => {
     const id = await endedJob();
     const page = await visitAs('ulla', `/studies/new?from=${id}`);

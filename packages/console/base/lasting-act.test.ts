@@ -54,7 +54,9 @@ it('keeps why it failed until the next one, but for one that was stopped', async
   begin('second');
   expect(act.state.get().error).toBeNull();
   act.stop();
-  await expect.poll(() => act.state.get()).toMatchObject({ isPending: false, error: null });
+  await expect.poll(() => act.state.get()).toMatchObject({ isPending: false, error: null, isStopped: true });
+  begin('third');
+  expect(act.state.get().isStopped).toBe(false);
 });
 
 it('tells nobody of one that is forgotten', async () => {

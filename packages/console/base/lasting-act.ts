@@ -8,6 +8,8 @@ export interface ActState<S, P> {
   readonly progress: P | undefined;
   /** Why the last act failed; null while one runs, and after one that succeeded or was stopped. */
   readonly error: Error | null;
+  /** Whether the last act was stopped before its end. */
+  readonly isStopped: boolean;
 }
 
 /** An act with the signal that stops it, and the function by which it tells how far it is. */
@@ -56,20 +58,22 @@ export class LastingAct<S, T, P = never> {
       if (isForgotten()) return;
       for (const listener of this.#listeners) listener(result);
       onDone(result);
-      this.#end(null);
+      this.#end({ error: null, isStopped: false });
     } catch (error) {
-      if (!isForgotten()) this.#end(signal.aborted ? null : asError(error));
+      if (isForgotten()) return;
+      const isStopped = signal.aborted;
+      this.#end({ error: isStopped ? null : asError(error), isStopped });
     }
   }
 
-  #end(error: Error | null): void {
+  #end(end: Pick<ActState<S, P>, 'error' | 'isStopped'>): void {
     this.#present = undefined;
-    this.state.set({ ...this.state.get(), isPending: false, progress: undefined, error });
+    this.state.set({ ...this.state.get(), isPending: false, progress: undefined, ...end });
   }
 }
 
 function idle(): ActState<never, never> {
-  return { isPending: false, subject: undefined, progress: undefined, error: null };
+  return { isPending: false, subject: undefined, progress: undefined, error: null, isStopped: false };
 }
 
 function asError(error: unknown): Error {

@@ -18,6 +18,7 @@ import { FilesCard } from './files-card.js';
 import { handIn, handIns } from './hand-in.js';
 import { LinesCard } from './lines-card.js';
 import { MoreCard, PlaceCard } from './place-card.js';
+import { Sending } from './sending.js';
 import { SimulatedCard } from './simulated-card.js';
 import { TemplatesCard } from './templates-card.js';
 import { useEarlierTask } from './use-earlier-task.js';
@@ -172,19 +173,7 @@ function HandIn({ draft }: { readonly draft: Draft }) {
           {words.asStudy}
         </Link>
       )}
-      {isPending && progress && (
-        <label className="hand-in-progress">
-          <span className="faint numbers">
-            {words.sent(sizeText(progress.bytes, language), sizeText(progress.totalBytes, language))}
-          </span>
-          <progress max={progress.totalBytes} value={progress.bytes} />
-        </label>
-      )}
-      {isPending && (
-        <button type="button" className="button" onClick={() => handIns.stop()}>
-          {words.stop}
-        </button>
-      )}
+      {isPending && <Sending progress={progress} onStop={() => handIns.stop()} />}
     </div>
   );
 }

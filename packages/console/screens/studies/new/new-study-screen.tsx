@@ -122,6 +122,7 @@ function Form({ job }: { readonly job: Draft }) {
           jobFaults={shown.jobFaults}
           starting={starting}
           onStart={start}
+          onStop={() => studyStarts.stop()}
         />
         <JobCard job={job} />
         <AnswerCard draft={job} />
@@ -135,7 +136,7 @@ function useStart(job: Draft, study: StudyDraft, offers: readonly ValueOffer[]) 
   const words = useWords<typeof en>({ en, de });
   const [, navigate] = useLocation();
   const [isTried, setTried] = useState(false);
-  const { isPending, subject, error } = useStore(studyStarts.state);
+  const { isPending, subject, progress, error, isStopped } = useStore(studyStarts.state);
   useEffect(() => studyStarts.onDone(({ id }) => navigate(`/studies/${id}`)), [navigate]);
   const faults = faultsOf(study, (text) => ruleOf(text) !== undefined);
   const jobFaults = faultsOfJob(job);
@@ -154,7 +155,12 @@ function useStart(job: Draft, study: StudyDraft, offers: readonly ValueOffer[]) 
     ...(isOfHub ? faultsIn(refusal.message).map((fault) => ({ ...fault, isOfHub: true })) : []),
   ];
   return {
-    starting: { isPending, error: refusal },
+    starting: {
+      isPending,
+      progress,
+      error: refusal,
+      isStopped: isStopped && isOfJob && subject?.study === study,
+    },
     shown: { faults: shown, jobFaults: isTried ? jobFaults : [] },
     start: () => {
       setTried(true);

@@ -1,4 +1,4 @@
-import type { TaskDetails } from '@workbench-hub/client';
+import type { TaskDetails, UploadProgress } from '@workbench-hub/client';
 import { useId } from 'react';
 import { Link } from 'wouter';
 import { usePreferences } from '../../../base/preference-store.js';
@@ -7,6 +7,7 @@ import { Icon } from '../../../icons/icon.js';
 import { useWords } from '../../../words/dictionary.js';
 import { durationText, numberText } from '../../../words/formats.js';
 import type { Draft, Fault as JobFault } from '../../new-job/draft.js';
+import { Sending } from '../../new-job/sending.js';
 import { useAnswer } from '../../new-job/use-offers.js';
 import { de as jobDe } from '../../new-job/words-de.js';
 import { en as jobEn } from '../../new-job/words-en.js';
@@ -26,13 +27,19 @@ interface StartCardProps {
   readonly count: number | undefined;
   readonly faults: readonly ShownFault[];
   readonly jobFaults: readonly JobFault[];
-  readonly starting: { readonly isPending: boolean; readonly error: Error | null };
+  readonly starting: {
+    readonly isPending: boolean;
+    readonly progress: UploadProgress | undefined;
+    readonly error: Error | null;
+    readonly isStopped: boolean;
+  };
   readonly onStart: () => void;
+  readonly onStop: () => void;
 }
 
 /** Name of the study, its size, and the button that starts it. */
 export function StartCard(props: StartCardProps) {
-  const { job, study, task, count, faults, jobFaults, starting, onStart } = props;
+  const { job, study, task, count, faults, jobFaults, starting, onStart, onStop } = props;
   const words = useWords<typeof en>({ en, de });
   const jobWords = useWords<typeof jobEn>({ en: jobEn, de: jobDe });
   return (
@@ -71,6 +78,12 @@ export function StartCard(props: StartCardProps) {
           </div>
         )}
         {starting.error && <Refusal words={words.refused} error={starting.error} />}
+        {starting.isStopped && (
+          <p className="notice of-waiting">
+            <Icon name="info" />
+            <span>{words.stopped}</span>
+          </p>
+        )}
       </div>
       <button
         type="button"
@@ -81,6 +94,7 @@ export function StartCard(props: StartCardProps) {
         <Icon name={starting.isPending ? 'loader-circle' : 'play'} />
         {starting.isPending ? words.starting : words.start}
       </button>
+      {starting.isPending && <Sending progress={starting.progress} onStop={onStop} />}
     </section>
   );
 }

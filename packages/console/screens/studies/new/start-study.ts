@@ -1,4 +1,5 @@
 /** The study that is being started: with large files that takes long, and goes on while the reader looks elsewhere. */
+import type { UploadProgress } from '@workbench-hub/client';
 import { LastingAct } from '../../../base/lasting-act.js';
 import { patientHub, session } from '../../../data/hub.js';
 import { onOtherPerson } from '../../../session/other-person.js';
@@ -14,7 +15,7 @@ interface Form {
   readonly study: StudyDraft;
 }
 
-export const studyStarts = new LastingAct<Form, { readonly id: string }>();
+export const studyStarts = new LastingAct<Form, { readonly id: string }, UploadProgress>();
 
 onOtherPerson(session.state, () => studyStarts.forget());
 
@@ -23,7 +24,7 @@ export function startStudy(form: Form, offers: readonly ValueOffer[]): void {
   const { job, study } = form;
   studyStarts.begin(
     form,
-    async (signal) => {
+    async (signal, onUpload) => {
       const isVaried = (key: string) => study.varied.some(({ name }) => name === key);
       const same = { ...job, variables: job.variables.filter(({ key }) => !isVaried(key)) };
       const wanted = offers.flatMap((offer) => {
@@ -40,7 +41,7 @@ export function startStudy(form: Form, offers: readonly ValueOffer[]): void {
         reuse: study.reuse,
         bundle: study.bundle,
       };
-      return patientHub.createStudy(request, { signal });
+      return patientHub.createStudy(request, { signal, onUpload });
     },
     () => {
       if (draftStore.get() !== job || studyStore.get() !== study) return;

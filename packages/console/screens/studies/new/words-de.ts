@@ -91,6 +91,8 @@ export const de: DictionaryLike<typeof en> = {
   noInstance: 'Keine passende Instanz läuft gerade: Die Punkte warten auf eine.',
   start: 'Studie starten',
   starting: 'Wird gestartet …',
+  stopped:
+    'Der Start wurde angehalten. Was von großen Dateien geschickt ist, wird nicht noch einmal geschickt. Hatte der Hub die Studie schon, so steht sie unter den Studien.',
   refused: 'Der Hub lehnt ab:',
   faulty: (count) => (count === '1' ? '1 Feld ist zu ändern.' : `${count} Felder sind zu ändern.`),
   faults: {

@@ -89,6 +89,8 @@ export const en = {
   noInstance: 'No instance that fits is up now: the points wait for one.',
   start: 'Start the study',
   starting: 'Starting …',
+  stopped:
+    'The start was stopped. What was sent of large files is not sent again. If the hub had the study already, it is among the studies.',
   refused: 'The hub refused:',
   faulty: (count: string) => (count === '1' ? '1 field needs a change.' : `${count} fields need a change.`),
   faults: {
