@@ -298,6 +298,28 @@ describe.runIf(hasBrowser)('a new job', () => {
     expect(asked).toHaveLength(1);
   });
 
+  it('neither shows the refusal of another job nor leaves its form for that', async () => {
+    const id = await handIn({ name: 'former', scripts: ['1'] });
+    for (const answer of [
+      { status: 400, json: { message: 'no such version' } },
+      { status: 201, json: { id } },
+    ]) {
+      const page = await visit({ path: `/new?from=${id}` });
+      await page.getByRole('heading', { name: 'Run former again' }).waitFor();
+      const asked: Route[] = [];
+      await page.route('**/task/execute-batch-job/create', (route) => void asked.push(route));
+      await page.getByRole('button', { name: 'Hand in' }).click();
+      await expect.poll(() => asked).toHaveLength(1);
+      await page.getByRole('link', { name: 'New job' }).first().click();
+      await page.getByRole('button', { name: 'Start over' }).click();
+      await page.getByLabel('Name of the task').fill('another');
+      await asked[0]?.fulfill(answer);
+      await page.getByRole('button', { name: 'Hand in', disabled: false }).waitFor();
+      expect(await page.getByText('The hub refused:').count()).toBe(0);
+      expect(await page.getByLabel('Name of the task').inputValue()).toBe('another');
+    }
+  });
+
   it('stays as it was changed on the way back to the job of an earlier task', async () => {
     const id = await handIn({ name: 'first run', scripts: ['1'], variables: { n: '1' } });
     const page = await visit({ path: `/new?from=${id}` });

@@ -183,6 +183,13 @@ describe('a draft', () => {
     expect(draft.files[1]?.content).toEqual({ taskId: 'T', inputPath: 'scripts/1' });
   });
 
+  it.each([true, false])('has the model of the host copied as the task had: %s', async (copied) => {
+    const hostModel = { path: '/models/gear.inp', copied };
+    const task = { id: 'T', priority: 'NORMAL', classifiers: [], variables: [], inputs: [], hostModel };
+    const { model } = await jobOf(draftOfTask(task as unknown as TaskDetails), load);
+    expect(model).toEqual({ hostPath: '/models/gear.inp', copied });
+  });
+
   it('is made of a task with the names that its model and scripts were handed in with', async () => {
     const draft = draftOfTask(taskWith('ball.txt', 'throw.py'));
     expect(rolesOf(draft)).toEqual({ 'ball.txt': 'MODEL', 'throw.py': 'SCRIPT' });
