@@ -249,3 +249,40 @@ it('what a loan prints is passed on once over the connection of the time, howeve
   await upstream.stop();
   expect(followers).toBe(0);
 });
+
+it('what a loan prints is passed on though the upstream was joined again before its task was there', async () => {
+  const { hub, output, connections, assign, disconnect } = silentHub();
+  const { state, instances } = onePress();
+  const found = { sizeBytes: 3, isEncrypted: false, open: () => undefined };
+  const files = { hold: () => ({ release: () => undefined }), find: async () => found };
+  let create: () => void = () => undefined;
+  const created = new Promise<void>((resolve) => {
+    create = resolve;
+  });
+  const logFollower = {
+    follow: async function* (_id: string, _from: unknown, end: AbortSignal) {
+      if (state.taskId === null) throw new Error('there is no such task');
+      yield { type: 'output', offset: 0, text: 'step 1' };
+      await new Promise((resolve) => end.addEventListener('abort', resolve));
+    },
+  };
+  const transitions = {
+    create: async ({ id }: Task) => {
+      await created;
+      upstream.enqueued(id);
+      state.taskId = id;
+    },
+  };
+  const scheduler = { place: async () => true };
+  const { upstream } = upstreamAt(hub, { instances, files, transitions, scheduler, logFollower });
+  await upstream.start([]);
+  await runtime.advance(0);
+  assign({ ...assignment(1), job: BATCH_JOB });
+  await runtime.advance(0);
+  await disconnect();
+  await runtime.advance(5000);
+  create();
+  await runtime.advance(0);
+  expect([connections.length, output]).toEqual([2, ['2: step 1']]);
+  await upstream.stop();
+});
