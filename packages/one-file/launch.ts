@@ -28,6 +28,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { dataDirOf, readArguments } from './launch-arguments.js';
 import { type AgentEnd, type LaunchedAgent, Launcher } from './launcher.js';
 import { runModuleInside } from './module-inside.js';
+import { ownProgram } from './own-program.js';
 
 const AGENT = 'agent.cjs';
 
@@ -46,9 +47,9 @@ async function start(args: readonly string[]): Promise<void> {
   const folder = versionsFolder(dataDir);
   const current = await currentVersion(folder);
   if (isStart && (current !== null || existsSync(pinnedKeysFile(dataDir)))) return launch(folder, args);
-  // Commands know the configuration that the agent knows.
-  if (current !== null) return passOn(programOf(folder, current), args);
-  return runModuleInside(AGENT);
+  // Commands know the configuration that the agent knows, but no job gets the rights of an administrator who runs one.
+  const program = current === null ? null : await ownProgram(programOf(folder, current));
+  return program === null ? runModuleInside(AGENT) : passOn(program, args);
 }
 
 /** Null for the installed file, also when the state cannot be read, of which the launcher tells. */
