@@ -12,6 +12,7 @@ import type { BlobCache } from '../core/ports/blob-cache.js';
 import type { Programs } from '../core/ports/programs.js';
 import type { Spool } from '../core/ports/spool.js';
 import type { Workspace } from '../core/ports/workspace.js';
+import { CHECKPOINT_DELIVERY_MS } from '../core/stop-time.js';
 import { Instances } from './instances.js';
 import { BatchJobs, type BatchSettings } from './jobs/batch-job.js';
 import { Blobs } from './jobs/blobs.js';
@@ -44,8 +45,6 @@ export interface EnginePorts {
   readonly onStopAfter?: ((afterMs: number) => void) | undefined;
 }
 
-/** Time within which a stopping agent uploads checkpoints; an allocation has a minute from the stop of its agent to its end. */
-const CHECKPOINT_DELIVERY_MS = 30_000;
 /** Time within which it waits for a hub that is away. */
 const REJOIN_MS = 5000;
 

@@ -17,6 +17,7 @@ import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../co
 import { describeEnd, othersAtWork, secondsText } from '../core/program-end.js';
 import type { ResourceLimits } from '../core/resource-limits.js';
 import type { SandboxSettings } from '../core/sandbox.js';
+import { KILL_AFTER_TERM_MS } from '../core/stop-time.js';
 import { inWords, type TaskNames } from '../core/task-names.js';
 import { CrashHistory } from './crash-history.js';
 import { InstanceLog } from './instance-log.js';
@@ -66,8 +67,6 @@ export interface Reservation {
   release(completed: boolean): void;
 }
 
-/** Delay between SIGTERM and SIGKILL. */
-const KILL_AFTER_TERM_MS = 2000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** Length of standard error that is repeated in messages. */

@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { agentConfigSchema } from '@workbench-hub/agent/config';
+import { agentConfigSchema, instanceSettings } from '@workbench-hub/agent/config';
+import { longestStopMs } from '@workbench-hub/agent/core/stop-time';
 import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { codeBlock } from '../support/pages/code-blocks.js';
@@ -28,17 +29,20 @@ it.each(['hub', 'agent'])('the unit of the %s reloads it by SIGHUP, which never 
 });
 
 it('the unit of the agent allows the time of a stop with the defaults', () => {
-  const { drainTimeout, instances } = agentConfigSchema.parse({ instances: [{ id: 'a', version: '1' }] });
-  const stopTimeout = instances[0]?.stopTimeout ?? 0;
-  expect(Number(setting('agent', 'TimeoutStopSec')) * 1000).toBeGreaterThan(drainTimeout + 2 * stopTimeout);
+  const config = agentConfigSchema.parse({ instances: [{ id: 'a', version: '1' }] });
+  const longestMs = longestStopMs(config.drainTimeout, instanceSettings(config));
+  expect(Number(setting('agent', 'TimeoutStopSec')) * 1000).toBeGreaterThan(longestMs);
 });
 
 it('the settings for a long drain in upgrading.md allow the time of that drain', () => {
   const page = 'packages/docs/upgrading.md';
-  const { drainTimeout = 0 } = agentConfigSchema.parse(parse(codeBlock(page, 'drainTimeout: 20h')));
+  const settings = parse(codeBlock(page, 'drainTimeout: 20h')) as object;
+  const config = agentConfigSchema.parse({ ...settings, instances: [{ id: 'a', version: '1' }] });
   const added = codeBlock(page, 'TimeoutStopSec=20h');
   const [, hours, minutes] = /^TimeoutStopSec=(\d+)h (\d+)min$/m.exec(added) ?? [];
-  expect((Number(hours) * 60 + Number(minutes)) * 60_000).toBeGreaterThan(drainTimeout + 2 * 10_000);
+  expect((Number(hours) * 60 + Number(minutes)) * 60_000).toBeGreaterThan(
+    longestStopMs(config.drainTimeout, instanceSettings(config)),
+  );
   expect(/^KillMode=(.*)$/m.exec(added)?.[1]).toBe(setting('agent', 'KillMode'));
 });
 

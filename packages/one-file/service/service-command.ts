@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { getAsset } from 'node:sea';
 import { instanceSettings, loadAgentConfig, logFileOf } from '@workbench-hub/agent/config';
+import { longestStopMs } from '@workbench-hub/agent/core/stop-time';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { unpackInto } from '@workbench-hub/shared/runtime/unpacked-parts';
@@ -87,13 +88,12 @@ function targetOf(config: string): ServiceTarget {
   const loaded = loadAgentConfig(config, process.env);
   if ('faults' in loaded) throw new ServiceFault(loaded.faults.join('\n'));
   const { dataDir, drainTimeout } = loaded.config;
-  const stops = instanceSettings(loaded.config).map(({ stopTimeoutMs }) => stopTimeoutMs);
   return {
     program: process.execPath,
     config,
     dataDir: resolve(dataDir),
     logFile: resolve(logFileOf(loaded.config)),
-    stopTimeoutMs: drainTimeout + Math.max(0, ...stops),
+    stopTimeoutMs: longestStopMs(drainTimeout, instanceSettings(loaded.config)),
   };
 }
 

@@ -33,7 +33,7 @@ export function unitFor(
     ['ExecStart', `${quoted(program)} --config ${quoted(config)}`],
     ['User', account],
     ['WorkingDirectory', dirname(config).replaceAll('%', '%%')],
-    ['TimeoutStopSec', String(Math.max(60, Math.ceil(stopTimeoutMs / 1000) + MARGIN_S))],
+    ['TimeoutStopSec', String(Math.ceil(stopTimeoutMs / 1000) + MARGIN_S)],
   ];
   const changed = settings.reduce((text, [key, value]) => {
     // As a function: the value may have a dollar sign.
