@@ -1,4 +1,5 @@
 /** Images, compose file and playbooks: what can be checked of them without an engine and without hosts. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,3 +81,65 @@ it.each(ansible.filter((file) => !file.startsWith('inventory')))(
     }
   },
 );
+
+describe('the playbook of the agents', () => {
+  interface Task {
+    readonly 'ansible.builtin.apt'?: object;
+    readonly 'ansible.builtin.systemd_service'?: { readonly daemon_reload?: boolean };
+    readonly 'ansible.builtin.template'?: { readonly src: string; readonly dest: string };
+  }
+  interface Play {
+    readonly vars: { readonly workbench_agent_id: string };
+    readonly tasks: readonly Task[];
+  }
+  const [play] = parse(read('deploy/ansible/agents.yaml')) as readonly [Play];
+
+  it('has systemd allow the time of the drain before anything restarts an agent', () => {
+    const indexOf = (is: (task: Task) => boolean | undefined) => play.tasks.findIndex((task) => is(task));
+    const dropIn = indexOf(({ 'ansible.builtin.template': template }) =>
+      template?.dest.startsWith('/etc/systemd/system/workbench-agent.service.d/'),
+    );
+    const reload = indexOf(({ 'ansible.builtin.systemd_service': service }) => service?.daemon_reload);
+    const install = indexOf((task) => task['ansible.builtin.apt'] !== undefined);
+    expect([dropIn, reload, install].toSorted((a, b) => a - b)).toEqual([dropIn, reload, install]);
+    expect(dropIn).toBeGreaterThanOrEqual(0);
+    const text = read(
+      join('deploy/ansible/templates', play.tasks[dropIn]?.['ansible.builtin.template']?.src ?? ''),
+    );
+    expect(text).toMatch(/^TimeoutStopSec=\{\{ workbench_drain_timeout \| default\('0s'\) \}\} 60s$/m);
+  });
+
+  /** Renders a template of Jinja with the few filters and tests of Ansible that the playbook uses. */
+  const RENDERER = `
+import json, re, sys, jinja2
+template, variables = json.load(sys.stdin)
+environment = jinja2.Environment(trim_blocks=True)
+environment.filters.update(to_json=json.dumps, combine=lambda a, b: {**a, **b})
+environment.tests.update(match=lambda text, pattern: re.match(pattern, text) is not None)
+sys.stdout.write(environment.from_string(template).render(variables))`;
+  const rendered = (template: string, variables: object) => {
+    const input = JSON.stringify([template, variables]);
+    const { status, stdout, stderr } = spawnSync('python3', ['-c', RENDERER], { input, encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
+    return stdout;
+  };
+  const hasJinja = spawnSync('python3', ['-c', 'import jinja2']).status === 0;
+
+  it.runIf(hasJinja).each([
+    ['sim-host-07.example.com', 'sim-host-07'],
+    ['10.0.0.5', '10-0-0-5'],
+    ['17', '17'],
+    ['17.example.com', '17'],
+  ])('gives the host %s the id %s', (host, id) => {
+    const hostVariables = { inventory_hostname: host, inventory_hostname_short: host.split('.')[0] };
+    const workbench_agent_id = rendered(play.vars.workbench_agent_id, hostVariables);
+    const text = rendered(read('deploy/ansible/templates/agent.yaml.j2'), {
+      workbench_agent_id,
+      workbench_hub_address: 'wss://hub.example.com:8443',
+      workbench_instances: [{ id: 'ccx', version: '2.20' }],
+    });
+    const { id: found, instances } = agentConfigSchema.parse(parse(text));
+    expect(found).toBe(id);
+    expect(instances.map((instance) => instance.id)).toEqual([`${id}-ccx`]);
+  });
+});
