@@ -160,6 +160,37 @@ it('goes on with a trial that a stop of the host has interrupted, three times at
   expect(state?.failed[0]?.reason).toBe('it did not prove itself in 3 starts');
 });
 
+describe('a stop while no agent runs', () => {
+  it.each([
+    ['the start of a trial is counted', 1, async () => order('new')],
+    ['the failure of a trial is noted', 2, async () => tryNew()],
+  ])('starts no other when %s', async (_, count, prepare) => {
+    const { launcher, exitCode } = await launched();
+    await prepare();
+    onWrite = () => launcher.stop();
+    let ended: number | undefined;
+    void exitCode.then((code) => {
+      ended = code;
+    });
+    latest().end(STOPPED);
+    await expect.poll(() => ended !== undefined || agents.length > count).toBe(true);
+    expect({ ended, started: agents.length }).toEqual({ ended: 0, started: count });
+  });
+
+  it('starts none at all before the first', async () => {
+    const launcher = await opened();
+    launcher.stop();
+    expect(await launcher.run()).toBe(0);
+    expect(agents).toEqual([]);
+  });
+
+  async function tryNew(): Promise<void> {
+    await order('new');
+    latest().end(STOPPED);
+    await started(2);
+  }
+});
+
 it('starts the version before when one crashes three times soon after it had proven itself', async () => {
   state = { ...installedOnly(BUILD), current: 'new', provenAtMs: runtime.clock.nowMs() };
   for (let crash = 1; crash <= 2; crash++) {
@@ -365,7 +396,14 @@ it.each(Array.from({ length: WRITES }, (_, at) => at))(
 /** A launcher that runs, with the agent that it has started. */
 async function launched() {
   const before = agents.length;
-  const launcher = await Launcher.open({
+  const launcher = await opened();
+  const exitCode = launcher.run();
+  await started(before + 1);
+  return { launcher, exitCode };
+}
+
+function opened(): Promise<Launcher> {
+  return Launcher.open({
     installed: '/opt/workbench-agent',
     build: BUILD,
     start: (launch, onMessage) => {
@@ -399,9 +437,6 @@ async function launched() {
     runtime,
     note: (sentence) => notes.push(sentence),
   });
-  const exitCode = launcher.run();
-  await started(before + 1);
-  return { launcher, exitCode };
 }
 
 function latest(): PlayedAgent {

@@ -93,6 +93,8 @@ export class Launcher {
   async run(): Promise<number> {
     for (;;) {
       await this.#beginTrial();
+      // It came while no agent ran that it could be sent to.
+      if (this.#stops > 0) return OK;
       const tried = this.#state.trial?.name;
       const end = await this.#runOnce();
       if (this.#stops > 0) return end.exitCode ?? CRASHED;
