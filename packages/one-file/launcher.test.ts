@@ -211,6 +211,20 @@ it('starts the version before when one crashes three times soon after it had pro
   });
 });
 
+it.each([
+  [0, 0],
+  [2, 0],
+  [1, 1],
+  [7, 1],
+  [0xc0000005, 1], // an access violation on Windows
+])('takes an end with exit code %i on probation for %i crashes', async (code, crashes) => {
+  state = { ...installedOnly(BUILD), current: 'new', provenAtMs: runtime.clock.nowMs() };
+  const { exitCode } = await launched();
+  latest().end({ exitCode: code, signal: null });
+  expect(await exitCode).toBe(code);
+  expect(state).toMatchObject({ current: 'new', crashes });
+});
+
 it('starts the installed file when the current version is gone', async () => {
   state = { ...installedOnly(BUILD), current: 'new' };
   await launched();

@@ -57,6 +57,7 @@ export interface LauncherPorts {
 
 const OK = 0;
 const CRASHED = 1;
+const REFUSED = 2;
 
 /** Time for a trial, while its hub can be reached. With the stop that follows, the version before is back within a minute. */
 export const TRIAL_LIMIT_MS = 45_000;
@@ -219,7 +220,8 @@ export class Launcher {
 
   /** Counts the crash of a version on probation, unless its host explains it; true when the version before is started again. */
   async #isTakenBack(end: AgentEnd): Promise<boolean> {
-    if (end.exitCode !== CRASHED && end.signal === null && end.fault === undefined) return false;
+    // Windows tells a crash by an exit code, such as that of an access violation.
+    if (end.exitCode === OK || end.exitCode === REFUSED) return false;
     const { runtime, note, hostFault } = this.#ports;
     if (end.isOfHost || (end.fault === undefined && (await hostFault()) !== null)) return false;
     const before = this.#state;
