@@ -2,7 +2,9 @@
 import { constants } from 'node:os';
 import { basename, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { withVariables } from '@workbench-hub/shared/runtime/environment-variables';
 import { liesOnPath, searchPath } from '@workbench-hub/shared/runtime/find-program';
+import { pathOf } from '@workbench-hub/shared/runtime/program-names';
 import { startFolder } from '@workbench-hub/shared/runtime/start-folder';
 import { execa } from 'execa';
 import type { ProgramEnd } from '../core/ports/programs.js';
@@ -71,10 +73,14 @@ export function endInside(exitCode: number | null, signal: string | null) {
   return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name };
 }
 
-function environmentOf({ env }: ProcessCommand, options: LaunchOptions): Record<string, string> {
+/** Environment of the program, with the configured variables in place of inherited ones. */
+export function environmentOf(
+  { env }: ProcessCommand,
+  options: Omit<LaunchOptions, 'platform'>,
+  system: NodeJS.Platform = process.platform,
+): Record<string, string> {
   const inherited = options.sandbox?.sandbox.environment(options.environment) ?? options.environment;
-  const environment: Record<string, string> = { ...inherited, ...env };
-  environment['PATH'] = searchPath(environment['PATH'], LOCAL_DIRECTORY);
-  environment[COOKIE_VARIABLE] = options.cookie;
-  return environment;
+  const environment = withVariables(inherited, env, system);
+  const path = searchPath(pathOf(environment, system), LOCAL_DIRECTORY);
+  return withVariables(environment, { PATH: path, [COOKIE_VARIABLE]: options.cookie }, system);
 }

@@ -1,8 +1,9 @@
 import { layOutJob } from '@workbench-hub/shared/instance-protocol/program-under-test';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { runnerProgram } from './runner-program.js';
 import { nodeOfRunner } from './script-node.js';
-import { posix } from './systems/host-system.js';
+import { type HostSystem, posix } from './systems/host-system.js';
+import { withVariablesOnWindows } from './systems/windows-system.js';
 
 it.skipIf(process.platform === 'win32')(
   'begins no further script after a cancel, though the one that ran ended well',
@@ -29,5 +30,32 @@ it.skipIf(process.platform === 'win32')(
       await program.shutdown?.();
       await folder.remove();
     }
+  },
+);
+
+it.skipIf(process.platform === 'win32')(
+  "has the variable of a job in place of the host's where the case of letters makes no difference",
+  async () => {
+    vi.stubEnv('SPRING_RATE', 'of the host');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const folder = await layOutJob({ scripts: ['echo "[$SPRING_RATE][$Spring_Rate]"'] });
+    onTestFinished(folder.remove);
+    const windows: HostSystem = { ...posix, withVariables: withVariablesOnWindows };
+    const program = runnerProgram('1', { command: 'sh', args: [] }, nodeOfRunner, windows);
+    onTestFinished(() => program.shutdown?.());
+    let printed = '';
+    const environment = { ...folder.params.environment, Spring_Rate: 'of the job' };
+    await program.executeBatchJob(
+      { ...folder.params, environment },
+      {
+        instanceId: 'sim-1',
+        signal: new AbortController().signal,
+        output: async (_, text) => {
+          printed += text;
+        },
+        log: () => undefined,
+      },
+    );
+    expect(printed).toBe('[][of the job]\n');
   },
 );

@@ -87,13 +87,13 @@ async function runScript(
   host: RunnerHost,
   context: JobContext,
 ): Promise<ScriptEnd> {
-  const inherited = { ...host.environment, ...jobEnvironment };
+  const inherited = host.system.withVariables(host.environment, jobEnvironment);
   const surroundings = { interpreter: host.interpreter, system: host.system, environment: inherited };
   const script = placeScript(sourcePath, scriptNumber, workingDirectory, surroundings);
   try {
     const prepared = preparedFor(script, host, inherited);
     const { command, args } = prepared;
-    const environment = { ...inherited, ...prepared.environment };
+    const environment = host.system.withVariables(inherited, prepared.environment ?? {});
     const missing = missingProgram({ command, args: [...args] }, environment, workingDirectory);
     if (missing !== undefined) throw new RpcError(RPC_ERROR.JOB_FAILED, interpreterMissing(missing));
     const started = host.system.start({ command, args }, environment, workingDirectory);

@@ -1,5 +1,6 @@
 /** Differences between systems in starting scripts and reading their output. */
 import { StringDecoder } from 'node:string_decoder';
+import { withVariables } from '@workbench-hub/shared/instance-protocol/program-names';
 import type { Interpreter } from '../interpreter.js';
 
 /** A process to be started. */
@@ -28,6 +29,8 @@ export interface HostSystem {
     environment: NodeJS.ProcessEnv,
     workingDirectory: string,
   ): StartedCommand | { readonly fault: string };
+  /** An environment with further variables in place of those of the same name. */
+  withVariables(environment: NodeJS.ProcessEnv, added: NodeJS.ProcessEnv): NodeJS.ProcessEnv;
   outputDecoder(): OutputDecoder;
 }
 
@@ -45,5 +48,6 @@ export const posix: HostSystem = {
   scriptKind: () => undefined,
   interpreterOf: (shebang) => shebang,
   start: (command) => command,
+  withVariables: (environment, added) => withVariables(environment, added, 'linux'),
   outputDecoder: () => new StringDecoder('utf8'),
 };

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { basename, extname, normalize, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { namesOfProgram, pathOf } from '@workbench-hub/shared/instance-protocol/program-names';
+import { namesOfProgram, pathOf, withVariables } from '@workbench-hub/shared/instance-protocol/program-names';
 import type { Interpreter } from '../interpreter.js';
 import type { HostSystem, ScriptKind, StartedCommand } from './host-system.js';
 import { WindowsOutput } from './windows-output.js';
@@ -25,8 +25,17 @@ export async function openWindows(): Promise<HostSystem> {
     scriptKind: scriptKindOf,
     interpreterOf: windowsInterpreter,
     start: startOnWindows,
+    withVariables: withVariablesOnWindows,
     outputDecoder: () => new WindowsOutput(codePage),
   };
+}
+
+/** Names differ in more than the case of their letters. */
+export function withVariablesOnWindows(
+  environment: NodeJS.ProcessEnv,
+  added: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  return withVariables(environment, added, 'win32');
 }
 
 /** The code page of a new console. */
