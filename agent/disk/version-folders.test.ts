@@ -40,6 +40,17 @@ it('keeps a version that is whole, as a program that its owner alone may use', a
   expect(readdirSync(folder)).toEqual(['new']);
 });
 
+it('keeps a version whose program was taken out of its folder', async () => {
+  const versions = versionFolders(folder, { installed });
+  await versions.add(NEW, pieces(CONTENT), 0);
+  rmSync(programOf(folder, 'new'));
+  writeFileSync(join(folder, 'new', 'left'), '');
+  expect(await versions.has('new')).toBe(false);
+  await versions.add(NEW, pieces(CONTENT), 0);
+  expect(await versions.has('new')).toBe(true);
+  expect(readdirSync(join(folder, 'new'))).toHaveLength(1);
+});
+
 it('goes on where an interrupted download has ended', async () => {
   const versions = versionFolders(folder, { installed });
   await expect(versions.add(NEW, broken(CONTENT.subarray(0, 100)), 0)).rejects.toThrow('the network is gone');
@@ -115,7 +126,7 @@ describe.each(FAULTS)('with %s', (fault) => {
       }
       rmSync(folder, { recursive: true, force: true });
     }
-    expect(failures).toBe(9);
+    expect(failures).toBe(10);
   });
 
   it('has the state before or the state after, whichever operation fails', async () => {

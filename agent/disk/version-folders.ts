@@ -4,9 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
+import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import { syncFolder } from '@workbench-hub/shared/runtime/sync-folder';
 import type { OfferedVersion, Versions } from '../core/ports/versions.js';
 import { neededVersions, type VersionState } from '../core/version-states.js';
@@ -17,7 +18,7 @@ const STATE_FILE = 'state.json';
 const PROGRAM = process.platform === 'win32' ? 'workbench-agent.exe' : 'workbench-agent';
 
 /** Operations on files, one of which a test lets fail. */
-export const FILE_STEPS = { mkdir, rename, rm, replacePrivateFile, syncFolder, syncFile, writePartial };
+export const FILE_STEPS = { mkdir, replaceFile, rm, replacePrivateFile, syncFolder, syncFile, writePartial };
 export type FileSteps = typeof FILE_STEPS;
 
 /** Folder of the versions in a data folder. */
@@ -73,9 +74,13 @@ export function versionFolders(
       const fresh = join(folder, `${version.name}.new`);
       await steps.rm(fresh, { recursive: true, force: true });
       await steps.mkdir(fresh, { mode: 0o700 });
-      await steps.rename(partial, join(fresh, PROGRAM));
+      await steps.replaceFile(partial, join(fresh, PROGRAM));
       await steps.syncFolder(fresh);
-      await steps.rename(fresh, join(folder, version.name));
+      const final = join(folder, version.name);
+      // A virus scanner may have taken the program out of it.
+      if (!(await isFile(programOf(folder, version.name))))
+        await steps.rm(final, { recursive: true, force: true });
+      await steps.replaceFile(fresh, final);
       await steps.syncFolder(folder);
     },
     async removeOthers(version) {
