@@ -9,7 +9,11 @@ export const portable: Platform = {
 
   signalGroup(leaderPid, signal) {
     if (hasGroups) return signalGroup(leaderPid, signal);
-    return isAlive(leaderPid) && process.kill(leaderPid, signal);
+    try {
+      return process.kill(leaderPid, signal);
+    } catch {
+      return false; // it has ended
+    }
   },
 
   newestPid: () => undefined,
@@ -24,7 +28,8 @@ export const portable: Platform = {
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
-  } catch {
-    return false;
+  } catch (error) {
+    // A process of another user may not be signaled.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
