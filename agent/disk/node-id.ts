@@ -1,8 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
 import { unreadableFile } from '@workbench-hub/shared/runtime/read-own-file';
-import { replaceFile } from '@workbench-hub/shared/runtime/replace-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -11,10 +10,8 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function nodeId(dataDir: string, newId: () => string): Promise<string> {
   const kept = await readNodeId(dataDir);
   if (kept !== undefined) return kept;
-  const file = fileIn(dataDir);
   const made = newId();
-  await writeFile(`${file}.new`, `${made}\n`, { mode: PRIVATE_FILE_MODE });
-  await replaceFile(`${file}.new`, file);
+  await replacePrivateFile(fileIn(dataDir), `${made}\n`);
   return made;
 }
 
