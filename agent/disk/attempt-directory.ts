@@ -117,7 +117,7 @@ export class AttemptDirectory implements WorkingDirectory {
     const checkpoint = this.#folder(CHECKPOINT);
     if (checkpoint === undefined) return;
     try {
-      for (const { name } of (await checkpoint.list()).entries) await removeTree(checkpoint, name);
+      for await (const { name } of (await checkpoint.list()).entries) await removeTree(checkpoint, name);
     } finally {
       checkpoint.close();
     }

@@ -7,7 +7,8 @@ import type { FileHandle } from 'node:fs/promises';
 export type Name = string | Buffer;
 
 export interface Listing {
-  readonly entries: readonly Dirent<Buffer>[];
+  /** Those of a large directory are read while they are used: a job may have made more than memory holds. They are to be iterated. */
+  readonly entries: readonly Dirent<Buffer>[] | AsyncIterable<Dirent<Buffer>>;
   /** True for so few entries that synchronous calls cost less than threads. */
   readonly isSmall: boolean;
 }

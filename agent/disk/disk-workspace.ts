@@ -49,7 +49,7 @@ export async function openWorkspace(
   await mkdir(root, { recursive: true });
   const top = open(root);
   try {
-    for (const { name } of (await top.list()).entries) {
+    for await (const { name } of (await top.list()).entries) {
       if (await isKept(top, name)) continue;
       await removeLeftover(join(root, name.toString()), () => removeFrom(open, root, name));
     }

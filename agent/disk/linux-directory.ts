@@ -5,6 +5,7 @@ import {
   chmodSync,
   closeSync,
   constants,
+  type Dirent,
   fchmodSync,
   fstatSync,
   lstatSync,
@@ -20,7 +21,7 @@ import {
   lstat,
   mkdir,
   open,
-  readdir,
+  opendir,
   rename,
   rmdir,
   unlink,
@@ -56,6 +57,9 @@ const SMALL_FILE_BYTES = 64 * 1024;
 /** Missing in Node's constants; the same on all architectures that Node supports (asm-generic/fcntl.h). */
 const O_PATH = 0o10000000;
 
+/** Number of entries of a large directory that are read at a time. */
+const ENTRIES_AT_A_TIME = 1024;
+
 export class LinuxDirectory implements Directory {
   readonly #file: number;
   readonly #path: string;
@@ -83,8 +87,7 @@ export class LinuxDirectory implements Directory {
     this.#unlock(mode);
     const isSmall = size <= SMALL_DIRECTORY_BYTES;
     // Most folders are nearly empty: a thread would cost more.
-    const entries = isSmall ? readdirSync(this.#path, LISTED) : await readdir(this.#path, LISTED);
-    return { entries, isSmall };
+    return { entries: isSmall ? readdirSync(this.#path, LISTED) : await readInPieces(this.#path), isSmall };
   }
 
   stat(name: Name): Promise<BigIntStats> {
@@ -189,4 +192,12 @@ function readSmall(path: string): Buffer | undefined {
   } finally {
     closeSync(file);
   }
+}
+
+/** Entries of a directory, which is open until they are read or their iteration ends. */
+async function readInPieces(path: string): Promise<AsyncIterable<Dirent<Buffer>>> {
+  // Node's types know names as text only.
+  const encoding = LISTED.encoding as unknown as BufferEncoding;
+  const entries: unknown = await opendir(path, { encoding, bufferSize: ENTRIES_AT_A_TIME });
+  return entries as AsyncIterable<Dirent<Buffer>>;
 }

@@ -36,9 +36,7 @@ export async function* listFiles(
   try {
     for (let folder = folders.pop(); folder; folder = folders.pop()) {
       const at = joinBytes(folder);
-      const found = await listed(descent, folder, (why) => onFault(at, why));
-      if (!found) continue;
-      for (const entry of found.entries) {
+      for await (const { entry, found } of listed(descent, folder, (why) => onFault(at, why))) {
         const name: Buffer = entry.name;
         const path = pathIn(at, name);
         if (!entry.isFile()) {
@@ -54,22 +52,27 @@ export async function* listFiles(
   }
 }
 
-interface ListedFolder extends Listing {
+interface ListedFolder extends Pick<Listing, 'isSmall'> {
   readonly directory: Directory;
 }
 
-/** Undefined when it is not a folder: a job may have replaced it by a link. */
-async function listed(
+interface ListedEntry {
+  readonly entry: Dirent<Buffer>;
+  readonly found: ListedFolder;
+}
+
+/** Entries of a folder; none when it is not a folder: a job may have replaced it by a link. */
+async function* listed(
   descent: DirectoryWalk,
   folder: readonly Buffer[],
   onFault: (why: string) => void,
-): Promise<ListedFolder | undefined> {
+): AsyncGenerator<ListedEntry> {
   try {
     const directory = descent.to(folder);
-    return { directory, ...(await directory.list()) };
+    const { entries, isSmall } = await directory.list();
+    for await (const entry of entries) yield { entry, found: { directory, isSmall } };
   } catch (error) {
     if (!isGone(error)) onFault(`its folder cannot be read (${codeOf(error)})`);
-    return undefined;
   }
 }
 

@@ -6,6 +6,8 @@ import { codeOf, type Directory, type Name } from './directory.js';
 
 /** Depth from which a folder is first moved to the top, since each level holds a handle. */
 const DEEPEST = 32;
+/** Number of entries that are held while they are removed. */
+const ENTRIES_AT_A_TIME = 1024;
 /** Maximum number of files that are removed concurrently. */
 const FILES_AT_A_TIME = 16;
 /** Maximum number of tries against a tree that changes. */
@@ -75,13 +77,23 @@ class Removal {
 
   /** Never rejects. */
   async #empty(directory: Directory, depth: number): Promise<void> {
-    let entries: readonly Dirent<Buffer>[];
+    let some: Dirent<Buffer>[] = [];
     try {
-      ({ entries } = await directory.list());
+      const { entries } = await directory.list();
+      for await (const entry of entries) {
+        if (some.push(entry) < ENTRIES_AT_A_TIME) continue;
+        await this.#removeAll(directory, some, depth);
+        some = [];
+      }
     } catch (error) {
       this.#failed(error);
       return;
     }
+    await this.#removeAll(directory, some, depth);
+  }
+
+  /** Never rejects. */
+  async #removeAll(directory: Directory, entries: readonly Dirent<Buffer>[], depth: number): Promise<void> {
     const files = entries.filter((entry) => !entry.isDirectory());
     for (let at = 0; at < files.length; at += FILES_AT_A_TIME) {
       const some = files.slice(at, at + FILES_AT_A_TIME);
