@@ -11,8 +11,8 @@ import {
   compareWaiting,
   countFitting,
   fittingClasses,
-  type IsAllowed,
   type Pairing,
+  type Permission,
   pair,
   type WaitingTask,
 } from './match-tasks.js';
@@ -75,7 +75,7 @@ function byClass(instances: readonly Idle[]): IdleInstances {
 function pairTasks(
   tasks: readonly WaitingTask[],
   instances: readonly Idle[],
-  isAllowed?: IsAllowed,
+  isAllowed?: Permission['isAllowed'],
 ): Pairing[] {
   const known = new Set(instances.map(({ instanceClass }) => instanceClass));
   const keys = [...new Set(tasks.map((waiting) => waiting.requirementKey))];
@@ -83,7 +83,7 @@ function pairTasks(
     fitting: fittingClasses(requirementOfKey(key), known),
     heads: tasks.filter((waiting) => waiting.requirementKey === key).sort(compareWaiting),
   }));
-  return pair(groups, byClass(instances), isAllowed);
+  return pair(groups, byClass(instances), isAllowed && { isAllowed, kindOf: ({ taskId }) => taskId });
 }
 
 const named = (pairings: readonly Pairing[]) =>
@@ -217,7 +217,8 @@ describe('for any waiting tasks and idle instances', () => {
     const excluded = new Set(
       Array.from({ length: seed % 2 === 0 ? 6 : 0 }, () => `t${below(7)} agent-${below(4)}`),
     );
-    const isAllowed: IsAllowed = (task, { agentId }) => !excluded.has(`${task.taskId} ${agentId}`);
+    const isAllowed: Permission['isAllowed'] = (task, { agentId }) =>
+      !excluded.has(`${task.taskId} ${agentId}`);
     return { tasks, instances, isAllowed };
   }
 

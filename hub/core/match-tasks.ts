@@ -79,26 +79,33 @@ export function countFitting(fitting: FittingClasses, idle: IdleInstances): numb
 interface UnpairedHeads extends WaitingPool {
   /** Index of the first task that is neither paired nor skipped. */
   next: number;
+  /** Kinds of the skipped tasks. */
+  readonly skipped: Set<string>;
 }
 
-/** Whether a task may be dispatched to a host with a fitting instance. */
-export type IsAllowed = (task: WaitingTask, host: HostOfInstance) => boolean;
+/** Permission of tasks to go to hosts. */
+export interface Permission {
+  /** Whether a task may be dispatched to a host with a fitting instance. */
+  isAllowed(task: WaitingTask, host: HostOfInstance): boolean;
+  /** Text that tasks of a pool have in common only if they may go to the same hosts. */
+  kindOf(task: WaitingTask): string;
+}
 
 /**
  * Pairs each task, first task first, with the best instance for it, each instance at most once. Tasks for which no instance is
- * left stay unpaired. Without `isAllowed`, every task may go to every host.
+ * left stay unpaired. Without `permission`, every task may go to every host.
  */
-export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllowed?: IsAllowed): Pairing[] {
+export function pair(pools: readonly WaitingPool[], idle: IdleInstances, permission?: Permission): Pairing[] {
   const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
-  const unpaired = pools.map((pool): UnpairedHeads => ({ next: 0, ...pool }));
+  const unpaired = pools.map((pool): UnpairedHeads => ({ next: 0, skipped: new Set(), ...pool }));
 
   while (!free.isEmpty) {
-    const first = firstToPair(unpaired, free, isAllowed);
+    const first = firstToPair(unpaired, free, permission);
     if (!first) break;
     const { task, pool } = first;
     pool.next++;
-    const isHostAllowed = isAllowed && ((host: HostOfInstance) => isAllowed(task, host));
+    const isHostAllowed = permission && ((host: HostOfInstance) => permission.isAllowed(task, host));
     pairings.push({ task, instance: free.take(pool.fitting, isHostAllowed) });
   }
   return pairings;
@@ -108,11 +115,11 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
 function firstToPair(
   pools: readonly UnpairedHeads[],
   free: FreeInstances,
-  isAllowed: IsAllowed | undefined,
+  permission: Permission | undefined,
 ): { readonly task: WaitingTask; readonly pool: UnpairedHeads } | undefined {
   let first: { task: WaitingTask; pool: UnpairedHeads } | undefined;
   for (const pool of pools) {
-    if (isAllowed) skipExcluded(pool, free, isAllowed);
+    if (permission) skipExcluded(pool, free, permission);
     const task = pool.heads[pool.next];
     if (!task || (first && compareWaiting(first.task, task) < 0)) continue;
     if (free.hasAny(pool.fitting)) first = { task, pool };
@@ -120,11 +127,15 @@ function firstToPair(
   return first;
 }
 
-/** Skips tasks that may not go to any host with a fitting instance left. */
-function skipExcluded(pool: UnpairedHeads, free: FreeInstances, isAllowed: IsAllowed): void {
+/** Skips tasks that may not go to any host with a fitting instance left. Hosts are asked once for each kind, since none comes back in a round. */
+function skipExcluded(pool: UnpairedHeads, free: FreeInstances, permission: Permission): void {
   if (!free.hasAny(pool.fitting)) return;
   for (; ; pool.next++) {
     const task = pool.heads[pool.next];
-    if (!task || free.hasAny(pool.fitting, (host) => isAllowed(task, host))) return;
+    if (!task) return;
+    const kind = permission.kindOf(task);
+    if (pool.skipped.has(kind)) continue;
+    if (free.hasAny(pool.fitting, (host) => permission.isAllowed(task, host))) return;
+    pool.skipped.add(kind);
   }
 }

@@ -33,6 +33,8 @@ export interface QueuePool {
   readonly groups: Set<number>;
   /** Number of first tasks that the latest round needed. */
   needed: number;
+  /** Number of first tasks that the next round needs because none of those before them may go to an instance that is left; 0 otherwise. */
+  beyond: number;
 }
 
 /** A pool whose first `count` tasks are needed. */
@@ -44,6 +46,8 @@ export interface PoolNeed {
 const MAX_HEADS_PER_POOL = 64;
 /** First tasks of all pools together: the more pools, the fewer of each, and at least one. */
 const MAX_HEADS_TOTAL = 10_000;
+/** First tasks of a pool among which one is looked for that may go to an instance that is left. */
+const MAX_HEADS_LOOKED_THROUGH = 10_000;
 /** Groups whose key is read in one turn of the event loop. */
 const GROUPS_PER_PAGE = 500;
 /** Groups without waiting tasks that a pool may keep in addition to as many as it has known tasks. */
@@ -127,15 +131,24 @@ export class QueuePools {
   }
 
   /** The pools that some idle instances fit, with the number of first tasks that a round needs: one for each of these
-   *  instances, and `excluded` more, since that many may be excluded from all of them. */
+   *  instances, and `excluded` more, since that many may be excluded from all of them; or as many as {@link lookBeyond} asks for. */
   neededFor(idle: IdleInstances, excluded: number): PoolNeed[] {
     const needed: PoolNeed[] = [];
     for (const [key, pool] of this.#pools) {
       if (this.#dropEmpty(key, pool)) continue;
       const count = countFitting(pool.fitting, idle);
-      if (count > 0) needed.push({ pool, count: count + excluded });
+      if (count > 0) needed.push({ pool, count: Math.max(count + excluded, pool.beyond) });
     }
     return needed;
+  }
+
+  /** A round has left an instance that fits a pool (`isLeft`), since no known task may go to it, or none; true when the next round needs
+   *  further tasks, about twice as many. */
+  lookBeyond(pool: QueuePool, isLeft: boolean): boolean {
+    const { heads } = pool;
+    const isFurther = isLeft && !heads.isComplete && heads.known.length < MAX_HEADS_LOOKED_THROUGH;
+    pool.beyond = isFurther ? heads.known.length + 1 : 0;
+    return isFurther;
   }
 
   /** Reads at least `count` first tasks of a pool, or all. */
@@ -201,6 +214,7 @@ export class QueuePools {
       heads: new QueueHeadCache(this.#isScanned),
       groups: new Set<number>(),
       needed: 0,
+      beyond: 0,
     };
     this.#pools.set(key, pool);
     pool.groups.add(groupId);

@@ -88,6 +88,49 @@ describe('the scheduler reads the queue', () => {
     expect(await given()).toEqual(['t5']);
   });
 
+  describe('beyond tasks for which the hosts have no time', () => {
+    const limited = (sequence: number, timeLimitS: number) => ({ ...waiting(sequence), timeLimitS });
+    const tooLong = (count: number) => Array.from({ length: count }, (_, at) => limited(at, 3600));
+
+    it('however many wait before one that fits, and no further', async () => {
+      const waits = [
+        ...tooLong(1500),
+        limited(1500, 60),
+        ...tooLong(9000).map((task) => ({
+          ...task,
+          taskId: `l${task.taskId}`,
+          sequence: task.sequence + 2000,
+        })),
+      ];
+      const { scheduler, looks, given } = schedulerOver({ waits, hostTimeS: 600 });
+      await scheduler.start(0);
+      expect(await given()).toEqual(['t1500']);
+      expect(await looks()).toBe(4);
+    });
+
+    it('also for instances that are left when others have got tasks', async () => {
+      const waits = [limited(0, 60), ...tooLong(300).slice(1), limited(300, 60)];
+      const { scheduler, given } = schedulerOver({ waits, idle: 2, hostTimeS: 600 });
+      await scheduler.start(0);
+      expect(await given()).toEqual(['t0', 't300']);
+    });
+
+    it('among the first 10,000, reading them once, and asks for the hosts of alike ones once in a round', async () => {
+      const { scheduler, setup, free, looks, given } = schedulerOver({
+        waits: [...tooLong(25_000), limited(25_000, 60)],
+        hostTimeS: 600,
+      });
+      await scheduler.start(0);
+      expect(await given()).toEqual([]);
+      const read = await looks();
+      expect(read).toBeLessThan(10);
+      const asksBefore = setup.asksOfEnds;
+      await free(1);
+      expect(await looks()).toBe(read);
+      expect(setup.asksOfEnds).toBe(asksBefore + 1);
+    });
+  });
+
   it('once when a better task was enqueued during the read', async () => {
     const { scheduler, setup, add, looks, given } = schedulerOver({ waits: [waiting(1)] });
     setup.onLook = () => {

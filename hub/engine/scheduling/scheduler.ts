@@ -7,7 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { IdleInstance, IdleInstances, InstanceClass } from '../../core/idle-instances.js';
-import { type Pairing, pair } from '../../core/match-tasks.js';
+import { type Pairing, type Permission, pair } from '../../core/match-tasks.js';
 import type { SignalListener, Signals } from '../../core/ports/signals.js';
 import type { ClaimedTask, TaskQueue } from '../../core/ports/task-queue.js';
 import type { AgentExclusions } from '../agents/agent-exclusions.js';
@@ -24,7 +24,7 @@ export interface SchedulerOptions {
     Instances,
     'idle' | 'idleInstance' | 'lentHosts' | 'classes' | 'classesVersion' | 'reserve'
   >;
-  readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
+  readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed' | 'of'>;
   readonly hostEnds: Pick<HostEnds, 'count' | 'isAllowed'>;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -169,13 +169,14 @@ export class Scheduler {
       return true;
     }
     const pairings = this.#pair(needed, idle);
-    if (pairings.length === 0) return false;
+    const looksBeyond = this.#lookBeyond(needed, idle, pairings);
+    if (pairings.length === 0) return looksBeyond;
     const startedAtMs = runtime.clock.nowMs();
     for (const { task } of pairings) this.#pools.removeFrom(task);
     const claimed = await this.#claim(pairings, startedAtMs);
     for (const task of claimed) this.#dispatch(task, startedAtMs);
     log.debug({ pools: needed.length, claimed: claimed.length }, 'round');
-    return claimed.length < pairings.length;
+    return looksBeyond || claimed.length < pairings.length;
   }
 
   /** Claims tasks for the instances that are wanted for them, as far as these are idle. */
@@ -210,11 +211,24 @@ export class Scheduler {
     const { exclusions, hostEnds } = this.#options;
     const pools = needed.map(({ pool: { fitting, heads } }) => ({ fitting, heads: heads.known }));
     if (exclusions.count === 0 && !this.#hasEnds) return pair(pools, idle);
-    return pair(
-      pools,
-      idle,
-      (task, host) => exclusions.isAllowed(task.taskId, host.agentId) && hostEnds.isAllowed(task, host),
-    );
+    const permission: Permission = {
+      isAllowed: (task, host) =>
+        exclusions.isAllowed(task.taskId, host.agentId) && hostEnds.isAllowed(task, host),
+      kindOf: ({ taskId, groupId, timeLimitS }) =>
+        exclusions.of(taskId).length > 0 ? taskId : `${groupId} ${timeLimitS}`,
+    };
+    return pair(pools, idle, permission);
+  }
+
+  /** Looks for tasks behind those for which the hosts of all instances that are left have too little time; true when the next round may find some. */
+  #lookBeyond(needed: readonly PoolNeed[], idle: IdleInstances, pairings: readonly Pairing[]): boolean {
+    const left = this.#hasEnds ? classesLeft(idle, pairings) : [];
+    let mayFind = false;
+    for (const { pool } of needed) {
+      const isLeft = left.some((instanceClass) => pool.fitting.has(instanceClass));
+      if (this.#pools.lookBeyond(pool, isLeft)) mayFind = true;
+    }
+    return mayFind;
   }
 
   /** Claims the paired tasks. Those that the store refuses may have left the queue, or the store failed: they are looked up. */
@@ -246,6 +260,16 @@ export class Scheduler {
       log.error({ err: error, ...task.ref }, 'a task that could not be dispatched could not be requeued');
     });
   }
+}
+
+/** Classes of idle instances that are not all paired. */
+function classesLeft(idle: IdleInstances, pairings: readonly Pairing[]): InstanceClass[] {
+  const paired = new Map<InstanceClass, number>();
+  for (const { instance } of pairings)
+    paired.set(instance.instanceClass, (paired.get(instance.instanceClass) ?? 0) + 1);
+  return [...idle].flatMap(([instanceClass, { count }]) =>
+    count > (paired.get(instanceClass) ?? 0) ? [instanceClass] : [],
+  );
 }
 
 function executing({ profile, agentId }: IdleInstance) {
