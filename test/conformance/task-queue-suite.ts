@@ -257,18 +257,28 @@ export function describeTaskQueue(open: OpenStore): void {
       const running = newTask();
       await store.queue.insert([running]);
       await claim(store, running.id);
-      const groupIds = await groupIdsOf(ANYTHING);
+      const [groupId = 0] = await groupIdsOf(ANYTHING);
       const within = (timeLimitS: number, limit = 9) =>
-        store.queue.countWithin(groupIds, { timeLimitS, withoutLimit: true }, limit);
+        store.queue.countWithin(groupId, { timeLimitS, withoutLimit: true }, limit);
       const limitedWithin = (timeLimitS: number) =>
-        store.queue.countWithin(groupIds, { timeLimitS, withoutLimit: false }, 9);
+        store.queue.countWithin(groupId, { timeLimitS, withoutLimit: false }, 9);
       expect([await within(59), await within(60), await within(599), await within(600)]).toEqual([
         1, 2, 3, 4,
       ]);
       expect([await limitedWithin(59), await limitedWithin(60)]).toEqual([0, 1]);
       expect(await within(600, 3)).toBe(3);
-      expect(await store.queue.countWithin([], { timeLimitS: 600, withoutLimit: true }, 9)).toBe(0);
+      expect(await store.queue.countWithin(groupId + 1, { timeLimitS: 600, withoutLimit: true }, 9)).toBe(0);
       expect((await headsOf(ANYTHING, 9)).map(({ timeLimitS }) => timeLimitS)).toEqual(limits);
+    });
+
+    it('allow counting them among the first tasks alone, in the order of the queue', async () => {
+      const limits = [600, 600, 60, 60];
+      await store.queue.insert(limits.map((timeLimitS) => newTask({ timeLimitS })));
+      await store.queue.insert([newTask({ timeLimitS: 60, priority: 'HIGHEST' })]);
+      const [groupId = 0] = await groupIdsOf(ANYTHING);
+      const within = (limit: number) =>
+        store.queue.countWithin(groupId, { timeLimitS: 60, withoutLimit: true }, limit);
+      expect(await Promise.all([1, 3, 4, 5].map(within))).toEqual([1, 1, 2, 3]);
     });
 
     it('allow counting the tasks that a time limit lets end within a time by their creators', async () => {

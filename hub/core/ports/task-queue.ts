@@ -160,8 +160,9 @@ export interface TaskQueue {
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
   /** Adds the files of the canceled attempt to its task, once. */
   keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
-  /** Number of tasks that wait in these groups and have at most this time limit. Counts up to `limit`. */
-  countWithin(groupIds: readonly number[], within: TimeLimitBound, limit: number): Promise<number>;
+  /** Number of tasks that wait in this group and have at most this time limit, of the first `limit` in the order of the queue: others are not looked
+   *  at, however few are counted. */
+  countWithin(groupId: number, within: TimeLimitBound, limit: number): Promise<number>;
   /** The same for one group by the creators of the tasks, empty for those without one: of the first `limit` in the order of the queue, and of
    *  the last `limit`, so that the many tasks of one creator do not hide all that follow. */
   countByCreator(

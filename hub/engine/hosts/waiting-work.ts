@@ -12,7 +12,7 @@ const GROUPS_PER_PAGE = 500;
 const MAX_GROUPS_OF_RECIPE = 200;
 /** Requirements whose tasks a plan counts; those beyond wait until others are gone. */
 const MAX_GROUPS = 1000;
-/** Tasks of a requirement that are counted. */
+/** Tasks of a requirement that are looked at. */
 const MAX_TASKS = 10_000;
 
 export interface WaitingWorkOptions {
@@ -75,7 +75,7 @@ async function countsOf(
     withoutLimit: ends.expectedMs(requirementKey) <= timeMs,
   };
   if (areByUser) return queue.countByCreator(groupId, within, MAX_TASKS / 2);
-  const count = await queue.countWithin([groupId], within, MAX_TASKS);
+  const count = await queue.countWithin(groupId, within, MAX_TASKS);
   return count === 0 ? [] : [[null, count]];
 }
 

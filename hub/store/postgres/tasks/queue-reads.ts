@@ -52,14 +52,14 @@ const AHEAD = sql(
          AND (task.priority, task.seq) < (place.priority, place.seq) LIMIT :limit) AS task LIMIT :limit) AS counted`,
 );
 
+/** Index entries are taken before anything else is read. */
 const WITHIN = sql(
-  { groupIds: 'bigint[]', timeLimitS: 'bigint', withoutLimit: 'boolean', limit: 'bigint' },
+  { groupId: 'bigint', timeLimitS: 'bigint', withoutLimit: 'boolean', limit: 'bigint' },
   `SELECT count(*) AS within FROM (
-     SELECT 1 FROM unnest(:groupIds) AS asked (id)
-     JOIN task ON requirement_id = asked.id AND status = 'WAITING'
-     JOIN task_request ON task_request.task_seq = task.seq 
-       AND CASE WHEN time_limit_s IS NULL THEN :withoutLimit ELSE time_limit_s <= :timeLimitS END
-     LIMIT :limit) AS counted`,
+     SELECT seq FROM task WHERE requirement_id = :groupId AND status = 'WAITING'
+     ORDER BY priority, seq LIMIT :limit) AS counted
+   JOIN task_request ON task_request.task_seq = counted.seq
+   WHERE CASE WHEN time_limit_s IS NULL THEN :withoutLimit ELSE time_limit_s <= :timeLimitS END`,
 );
 
 /** Index entries are taken from both ends before anything else is read. */
@@ -123,8 +123,8 @@ export function queueReads(db: Database): QueueReads {
       };
       return (await rowOf<{ ahead: number }, keyof typeof values>(db, AHEAD, values))?.ahead ?? 0;
     },
-    countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) => {
-      const values = { groupIds, timeLimitS, withoutLimit, limit };
+    countWithin: async (groupId, { timeLimitS, withoutLimit }, limit) => {
+      const values = { groupId, timeLimitS, withoutLimit, limit };
       return (await rowOf<{ within: number }, keyof typeof values>(db, WITHIN, values))?.within ?? 0;
     },
     countByCreator: async (groupId, { timeLimitS, withoutLimit }, limit) => {

@@ -60,11 +60,11 @@ export function queueReads(db: SqliteDatabase): QueueReads {
         WHERE requirement_id = asked.value AND status = 'WAITING' AND (priority, seq) < (?, ?) LIMIT ?)`)
     .pluck();
   const countWithin = db
-    .prepare<[string, number, number, number], number>(`
+    .prepare<[number, number, number, number], number>(`
       SELECT count(*) FROM (
-        SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
-        WHERE requirement_id = asked.value AND status = 'WAITING'
-          AND iif(time_limit_s IS NULL, ?, time_limit_s <= ?) LIMIT ?)`)
+        SELECT time_limit_s FROM task WHERE requirement_id = ? AND status = 'WAITING'
+        ORDER BY priority, seq LIMIT ?)
+      WHERE iif(time_limit_s IS NULL, ?, time_limit_s <= ?)`)
     .pluck();
   const countByCreator = db.prepare<
     [{ groupId: number; limit: number; withoutLimit: number; timeLimitS: number }],
@@ -101,8 +101,8 @@ export function queueReads(db: SqliteDatabase): QueueReads {
           : { priority: ahead.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
       return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
     },
-    countWithin: async (groupIds, { timeLimitS, withoutLimit }, limit) =>
-      countWithin.get(JSON.stringify(groupIds), Number(withoutLimit), timeLimitS, limit) ?? 0,
+    countWithin: async (groupId, { timeLimitS, withoutLimit }, limit) =>
+      countWithin.get(groupId, limit, Number(withoutLimit), timeLimitS) ?? 0,
     countByCreator: async (groupId, { timeLimitS, withoutLimit }, limit) => {
       const values = { groupId, limit, withoutLimit: Number(withoutLimit), timeLimitS };
       const rows = countByCreator.all(values);
