@@ -1,4 +1,5 @@
 /** Run-time statistics: the latest run times of similar tasks. */
+import type { TaskType } from '@workbench-hub/shared/domain/task';
 
 export interface RunTimes {
   /** First decile. */
@@ -7,6 +8,13 @@ export interface RunTimes {
   /** Last decile. */
   readonly highMs: number;
   readonly count: number;
+}
+
+/** Run of a task that has finished. */
+export interface FinishedRun {
+  readonly type: TaskType;
+  readonly requirementKey: string;
+  readonly durationMs: number;
 }
 
 /** Key of the statistics of similar tasks: their type and the key of their requirement. */

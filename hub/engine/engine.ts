@@ -151,7 +151,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
   // Waiting clients come last: when they are woken, everything else is up to date.
   transitions.transitions.subscribe(queueSignals(cluster.signals));
-  transitions.transitions.subscribe(endSignals(cluster.signals));
+  transitions.transitions.subscribe(endSignals(cluster.signals, waiting.explanations.runOf));
+  transitions.transitions.subscribe(waiting.explanations.onRunningTask);
 
   const parts = {
     ...before,

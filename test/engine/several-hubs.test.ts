@@ -109,6 +109,24 @@ describe('a task', () => {
     expect(isOver).toBe(true);
   });
 
+  it('that has finished tells all hubs its run time, whatever the wall clock does, and they expect it of similar tasks', async () => {
+    const agent = await SocketlessAgent.join(b);
+    for (const runTimeMs of [1000, 2000, 3000, 4000, 5000]) {
+      await createTask(c);
+      b.runtime.setClock(3_600_000);
+      await b.runtime.advance(runTimeMs);
+      await agent.end(agent.latest.ref, 'OK');
+    }
+    await createTask(c);
+    const nowMs = b.runtime.clock.nowMs();
+    const estimate = {
+      ...{ earliestMs: nowMs, expectedMs: nowMs + 1500, latestMs: nowMs + 5000 },
+      measuredRuns: 5,
+    };
+    for (const { explanations } of [a, b, c])
+      expect(await explanations.ofRequest([], null)).toMatchObject({ verdict: 'BUSY', estimate });
+  });
+
   it('that was canceled is told to its agent although the signal was lost', async () => {
     joined.lost.add('CANCELED');
     const agent = await SocketlessAgent.join(b);

@@ -5,6 +5,7 @@
  */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { WaitingTask } from '../match-tasks.js';
+import type { FinishedRun } from '../run-times.js';
 import type { Task } from '../task.js';
 import type { JoiningAgent, StartedInstance } from './presence.js';
 import type { TaskExclusion } from './task-exclusions.js';
@@ -54,6 +55,8 @@ export interface InstanceOccupied {
 export interface TaskOver {
   readonly kind: 'ENDED';
   readonly taskId: string;
+  /** Its latest attempt if it has finished; left out by hubs of earlier versions. */
+  readonly run?: FinishedRun | undefined;
 }
 
 /** An attempt no longer counts: its agent is to end it. */

@@ -1,6 +1,7 @@
 /** Tells the signals of transitions of tasks. */
 import type { Signals } from '../../core/ports/signals.js';
-import type { TaskSubscriber } from '../../core/task-events.js';
+import type { FinishedRun } from '../../core/run-times.js';
+import type { TaskEnded, TaskSubscriber } from '../../core/task-events.js';
 
 /** Signals for those who dispatch tasks. */
 export function queueSignals({ tell }: Pick<Signals, 'tell'>): TaskSubscriber {
@@ -24,10 +25,13 @@ export function queueSignals({ tell }: Pick<Signals, 'tell'>): TaskSubscriber {
   };
 }
 
-/** Signals for those who wait for ends of tasks. */
-export function endSignals({ tell }: Pick<Signals, 'tell'>): TaskSubscriber {
+/** Signals for those who wait for ends of tasks. `runOf` measures the run of a task that has finished. */
+export function endSignals(
+  { tell }: Pick<Signals, 'tell'>,
+  runOf: (ended: TaskEnded) => FinishedRun | undefined,
+): TaskSubscriber {
   return {
-    ENDED: ({ task }) => tell({ kind: 'ENDED', taskId: task.id }),
+    ENDED: (ended) => tell({ kind: 'ENDED', taskId: ended.task.id, run: runOf(ended) }),
     CANCELED: ({ task }) => tell({ kind: 'ENDED', taskId: task.id }),
   };
 }

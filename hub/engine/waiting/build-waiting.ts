@@ -1,12 +1,13 @@
 /** Explanations of tasks that wait. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Cluster } from '../../core/ports/store.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
-import type { TaskTransitions } from '../transitions/task-transitions.js';
 import { Explanations, type ExplanationsOptions } from './explanations.js';
 
 export interface WaitingPorts {
   readonly queue: TaskQueue;
+  readonly cluster: Pick<Cluster, 'signals'>;
   readonly defaultVersion: string | null;
   readonly runtime: Runtime;
 }
@@ -17,12 +18,11 @@ interface Before
     ExplanationsOptions,
     'instances' | 'shutdown' | 'exclusions' | 'caughtUp' | 'runTimes' | 'hostOutlook'
   > {
-  readonly transitions: TaskTransitions;
   readonly scheduler: Scheduler;
 }
 
-export function buildWaiting({ queue, defaultVersion, runtime }: WaitingPorts, before: Before) {
-  const { instances, shutdown, exclusions, caughtUp, runTimes, hostOutlook, transitions, scheduler } = before;
+export function buildWaiting({ queue, cluster, defaultVersion, runtime }: WaitingPorts, before: Before) {
+  const { instances, shutdown, exclusions, caughtUp, runTimes, hostOutlook, scheduler } = before;
   const { clock, timers } = runtime;
   const explanations = new Explanations({
     ...{
@@ -39,7 +39,6 @@ export function buildWaiting({ queue, defaultVersion, runtime }: WaitingPorts, b
     },
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
-  transitions.subscribe(explanations.onTask);
-  transitions.subscribe(explanations.onRunningTask);
+  cluster.signals.hear(explanations.onSignal);
   return { explanations };
 }

@@ -3,6 +3,7 @@ import {
   type Classifier,
   classify,
   type Requirement,
+  requirementKey,
   withModelType,
 } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
@@ -11,10 +12,11 @@ import type { TaskType } from '@workbench-hub/shared/domain/task';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceClass } from '../../core/idle-instances.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
+import type { SignalListener } from '../../core/ports/signals.js';
 import type { QueuePlace, TaskQueue } from '../../core/ports/task-queue.js';
-import type { RunTimeBook } from '../../core/run-times.js';
+import { type FinishedRun, type RunTimeBook, runTimesKey } from '../../core/run-times.js';
 import type { Task } from '../../core/task.js';
-import type { TaskSubscriber } from '../../core/task-events.js';
+import type { TaskEnded, TaskSubscriber } from '../../core/task-events.js';
 import { type Explanation, explain, MAX_TASKS_AHEAD } from '../../core/wait-estimate.js';
 import type { Exclusion, WaitReason } from '../../core/wait-reason.js';
 import type { AgentExclusions } from '../agents/agent-exclusions.js';
@@ -87,12 +89,18 @@ export class Explanations {
     });
   }
 
-  /** Adds the run time of a finished task to the statistics; to be called before {@link onRunningTask}. */
-  readonly onTask: TaskSubscriber = {
-    ENDED: ({ ref, task, ending, endedAtMs }) => {
-      if (ending.status !== 'FINISHED' || task.startedAtMs === null) return;
-      const runTimeMs = this.#running.runTimeMs(ref) ?? endedAtMs - task.startedAtMs;
-      if (runTimeMs >= 0) this.#runTimes.add(statisticsKey(task), runTimeMs);
+  /** Run of a task that has finished; undefined for one that ended otherwise. To be called before {@link onRunningTask}. */
+  readonly runOf = ({ ref, task, ending, endedAtMs }: TaskEnded): FinishedRun | undefined => {
+    const { type, requirement, startedAtMs } = task;
+    if (ending.status !== 'FINISHED' || startedAtMs === null) return undefined;
+    const durationMs = this.#running.runTimeMs(ref) ?? endedAtMs - startedAtMs;
+    return durationMs < 0 ? undefined : { type, requirementKey: requirementKey(requirement), durationMs };
+  };
+
+  /** Adds the run times of tasks that have finished at any hub to the statistics. */
+  readonly onSignal: SignalListener = {
+    ENDED: ({ run }) => {
+      if (run) this.#runTimes.add(runTimesKey(run.type, run.requirementKey), run.durationMs);
     },
   };
 
