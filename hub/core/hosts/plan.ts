@@ -393,6 +393,14 @@ class RoomByUser {
   }
 }
 
+/** Whether the bounds by user of a recipe permit another allocation, by recipe and user. */
+export function roomByUser(
+  recipes: readonly PlannedRecipe[],
+): (recipe: string, user: string | null) => boolean {
+  const rooms = new Map(recipes.map((planned) => [planned.recipe.name, new RoomByUser(planned)]));
+  return (recipe, user) => rooms.get(recipe)?.has(user) ?? true;
+}
+
 /** Bound by user that keeps a recipe from one more allocation for a user with so many that are open, and host-hours; null for none. */
 export function userObstacle(
   { limits: { perUser }, wallTimeMs }: RecipeToPlan,

@@ -19,6 +19,7 @@ import {
   type HostPlan,
   type PlannedRecipe,
   planHosts,
+  roomByUser,
   type Supply,
   type TakesTasksOf,
   type WaitingGroup,
@@ -36,7 +37,7 @@ import { StartingInstances } from './starting-instances.js';
 import type { UpstreamWishes } from './upstream-wishes.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
 
-export interface HostPlannerOptions extends WaitingWorkOptions {
+export interface HostPlannerOptions extends Omit<WaitingWorkOptions, 'hasRoom'> {
   readonly recipes: readonly HostRecipe[];
   /** By name of the recipe. */
   readonly drivers: ReadonlyMap<string, Pick<RecipeDriver, 'wake' | 'whyNotJoined'>>;
@@ -166,7 +167,7 @@ export class HostPlanner {
       instances: recipe.instances.filter(({ takes }) => takes !== 'UPSTREAMS'),
     }));
     ends.alsoFor(Math.max(0, ...forOwn.map(usableMs)));
-    return readWaitingWork(forOwn, { queue, ends });
+    return readWaitingWork(forOwn, { queue, ends, hasRoom: roomByUser(planned) });
   }
 
   /** The recipes with their instances parted by whose tasks they take. */

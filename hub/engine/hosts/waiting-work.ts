@@ -8,7 +8,7 @@ import type { QueueGroup, TaskQueue } from '../../core/ports/task-queue.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 
 const GROUPS_PER_PAGE = 500;
-/** Requirements that a plan considers for a recipe: more would hardly change how many of its hosts are wanted. */
+/** Requirements that a plan considers for a recipe, besides those whose users get no more of its hosts: more would hardly change how many are wanted. */
 const MAX_GROUPS_OF_RECIPE = 200;
 /** Requirements whose tasks a plan counts; those beyond wait until others are gone. */
 const MAX_GROUPS = 1000;
@@ -18,6 +18,8 @@ const MAX_TASKS = 10_000;
 export interface WaitingWorkOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'countWithin' | 'countByCreator'>;
   readonly ends: Pick<HostEnds, 'expectedMs' | 'medianMs' | 'alsoFor'>;
+  /** Whether the bounds by user of a recipe permit another allocation for a user; null for all users. */
+  readonly hasRoom: (recipe: string, user: string | null) => boolean;
 }
 
 /** Rejects as the store does. */
@@ -36,8 +38,10 @@ export async function readWaitingWork(
     if (!fitting.some(isOpen)) continue;
     counted++;
     const ofGroup = await waitingGroupsOf(group, fitting, areByUser, options);
-    for (const name of new Set(ofGroup.flatMap(({ waitingFor }) => [...waitingFor.keys()])))
-      considered.set(name, (considered.get(name) ?? 0) + 1);
+    const mayWant = ofGroup.flatMap(({ forUser, waitingFor }) =>
+      [...waitingFor.keys()].filter((name) => options.hasRoom(name, forUser)),
+    );
+    for (const name of new Set(mayWant)) considered.set(name, (considered.get(name) ?? 0) + 1);
     groups.push(...ofGroup);
   }
   return groups;
