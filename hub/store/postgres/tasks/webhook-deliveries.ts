@@ -74,53 +74,60 @@ interface Settled {
   readonly ended: readonly (readonly [receiver: string, deliveries: number])[] | null;
 }
 
-/** Outcomes of the same delivery have different numbers of tries, of which one counts. */
-const settling = (outbox: WebhookOutbox): LaneWrite<Items<DeliveryOutcome>, boolean[]> => ({
-  statement: laneStatement({
-    isDurable: false,
-    parameters: {
-      ids: 'bigint[]',
-      tries: 'integer[]',
-      states: 'text[]',
-      nextAts: 'bigint[]',
-      endedAts: 'bigint[]',
-      faults: 'text[]',
-    },
-    parts: `
-      input AS (
-        SELECT given.* FROM held, unnest(:ids, :tries, :states, :nextAts, :endedAts, :faults)
-          WITH ORDINALITY AS given (id, tries, state, next_at, ended_at, fault, at)),
-      settled AS (
-        UPDATE webhook_delivery AS delivery SET state = input.state, next_at = input.next_at, ended_at = input.ended_at,
-          task = CASE WHEN input.next_at IS NOT NULL THEN delivery.task END,
-          study = CASE WHEN input.next_at IS NOT NULL THEN delivery.study END,
-          fault = CASE WHEN input.next_at IS NULL THEN input.fault ELSE coalesce(input.fault, delivery.fault) END
-        FROM input WHERE delivery.id = input.id AND delivery.tries = input.tries AND delivery.next_at IS NOT NULL
-        RETURNING input.at, delivery.receiver, delivery.next_at)`,
-    outcome: `SELECT json_build_object('done', (SELECT json_agg(at) FROM settled), 'ended', (
-      SELECT json_agg(json_build_array(receiver, deliveries)) FROM (
-        SELECT receiver, count(*) AS deliveries FROM settled WHERE next_at IS NULL GROUP BY receiver) AS each))`,
-  }),
+const SETTLE = laneStatement({
   isDurable: false,
-  keys: (outcomes) => outcomes.map(({ ref }) => String(ref.id)),
-  values: (calls) => {
-    const outcomes = calls.flat();
-    const keys = firstOnly(outcomes, ({ ref }) => `${ref.id}/${ref.tries}`);
-    return {
-      ids: outcomes.map(({ ref }, at) => (keys[at] === null ? null : ref.id)),
-      tries: outcomes.map(({ ref }) => ref.tries),
-      states: outcomes.map(({ state }) => state),
-      nextAts: outcomes.map((outcome) => (outcome.state === 'WAITING' ? outcome.nextAtMs : null)),
-      endedAts: outcomes.map((outcome) => (outcome.state === 'WAITING' ? null : outcome.atMs)),
-      faults: outcomes.map((outcome) => (outcome.state === 'DELIVERED' ? null : outcome.fault)),
-    };
+  parameters: {
+    ids: 'bigint[]',
+    tries: 'integer[]',
+    states: 'text[]',
+    nextAts: 'bigint[]',
+    endedAts: 'bigint[]',
+    faults: 'text[]',
   },
-  results: (calls, outcome) => {
-    const { done, ended } = outcome as Settled;
-    for (const [receiver, deliveries] of ended ?? []) outbox.counts.ended(receiver, deliveries);
-    return tookPlace(calls, done);
-  },
+  parts: `
+    input AS (
+      SELECT given.* FROM held, unnest(:ids, :tries, :states, :nextAts, :endedAts, :faults)
+        WITH ORDINALITY AS given (id, tries, state, next_at, ended_at, fault, at)),
+    settled AS (
+      UPDATE webhook_delivery AS delivery SET state = input.state, next_at = input.next_at, ended_at = input.ended_at,
+        task = CASE WHEN input.next_at IS NOT NULL THEN delivery.task END,
+        study = CASE WHEN input.next_at IS NOT NULL THEN delivery.study END,
+        fault = CASE WHEN input.next_at IS NULL THEN input.fault ELSE coalesce(input.fault, delivery.fault) END
+      FROM input WHERE delivery.id = input.id AND delivery.tries = input.tries AND delivery.next_at IS NOT NULL
+      RETURNING input.at, delivery.receiver, delivery.next_at)`,
+  outcome: `SELECT json_build_object('done', (SELECT json_agg(at) FROM settled), 'ended', (
+    SELECT json_agg(json_build_array(receiver, deliveries)) FROM (
+      SELECT receiver, count(*) AS deliveries FROM settled WHERE next_at IS NULL GROUP BY receiver) AS each))`,
 });
+
+/** Outcomes of the same delivery have different numbers of tries, of which one counts. */
+const settling = (outbox: WebhookOutbox): LaneWrite<Items<DeliveryOutcome>, boolean[]> => {
+  /** Number of recounts when the batch under way began. */
+  let since = 0;
+  return {
+    statement: SETTLE,
+    isDurable: false,
+    keys: (outcomes) => outcomes.map(({ ref }) => String(ref.id)),
+    values: (calls) => {
+      since = outbox.counts.recounts;
+      const outcomes = calls.flat();
+      const keys = firstOnly(outcomes, ({ ref }) => `${ref.id}/${ref.tries}`);
+      return {
+        ids: outcomes.map(({ ref }, at) => (keys[at] === null ? null : ref.id)),
+        tries: outcomes.map(({ ref }) => ref.tries),
+        states: outcomes.map(({ state }) => state),
+        nextAts: outcomes.map((outcome) => (outcome.state === 'WAITING' ? outcome.nextAtMs : null)),
+        endedAts: outcomes.map((outcome) => (outcome.state === 'WAITING' ? null : outcome.atMs)),
+        faults: outcomes.map((outcome) => (outcome.state === 'DELIVERED' ? null : outcome.fault)),
+      };
+    },
+    results: (calls, outcome) => {
+      const { done, ended } = outcome as Settled;
+      for (const [receiver, deliveries] of ended ?? []) outbox.counts.ended(receiver, deliveries, since);
+      return tookPlace(calls, done);
+    },
+  };
+};
 
 interface GiveUp {
   readonly receiver: string;
@@ -246,15 +253,16 @@ export function postgresWebhookDeliveries(
     giveUp: (receiver, endedBeforeMs, atMs, fault) =>
       outbox.counts.waitingFor(receiver) === 0
         ? Promise.resolve(0)
-        : inBatches(() =>
-            side.write(GIVE_UP, { receiver, endedBeforeMs, atMs, fault }, (given) =>
-              outbox.counts.ended(receiver, given),
-            ),
-          ),
+        : inBatches(() => {
+            const since = outbox.counts.recounts;
+            return side.write(GIVE_UP, { receiver, endedBeforeMs, atMs, fault }, (given) =>
+              outbox.counts.ended(receiver, given, since),
+            );
+          }),
     ofTask: (taskId) => rowsOf<Delivery, 'taskId'>(db, OF_TASK, { taskId }),
     ofStudy: (studyId) => rowsOf<Delivery, 'studyId'>(db, OF_STUDY, { studyId }),
     forget: (endedBeforeMs) => inBatches(() => side.write(FORGET, endedBeforeMs)),
-    refresh: async () => outbox.recounted(await countsOf(db)),
+    refresh: () => outbox.recount(() => countsOf(db)),
     watch: (onDurable) => outbox.watch(onDurable),
   };
 }

@@ -128,9 +128,11 @@ export class WebhookOutbox {
     if (deliveries.length > 0) for (const onDurable of [...this.#watchers]) onDurable();
   }
 
-  /** Takes these numbers in place of the known ones. */
-  recounted(waiting: Iterable<readonly [receiver: string, deliveries: number]>): void {
-    this.counts.recounted(waiting);
+  /** Reads numbers, and takes them in place of the known ones. */
+  async recount(
+    read: () => Promise<Iterable<readonly [receiver: string, deliveries: number]>>,
+  ): Promise<void> {
+    await this.counts.recount(read);
     if (this.counts.waiting.size > 0) for (const onDurable of [...this.#watchers]) onDurable();
   }
 
