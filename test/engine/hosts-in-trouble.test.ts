@@ -82,6 +82,27 @@ it('a job that the workload manager cannot end counts no hours after the end of 
   expect(canceled).toHaveLength(count);
 });
 
+it('the files of a host that cannot be removed at its end are removed as soon as they can be', async () => {
+  await startWith();
+  await create();
+  const { name, agent } = await hostThatBegins();
+  manager.failsRemovals = true;
+  await agent.end(agent.latest.ref, 'OK');
+  await pass(2 * MINUTE_MS);
+  await agent.disconnect();
+  await pass(MINUTE_MS / 2);
+  expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED' });
+  const failed = manager.failedRemovals;
+  expect(failed).toBeGreaterThan(0);
+  await pass(30 * MINUTE_MS);
+  expect(manager.failedRemovals).toBe(failed + 30);
+  manager.failsRemovals = false;
+  await pass(MINUTE_MS);
+  expect(manager.removed).toEqual([name]);
+  await pass(2 * MINUTE_MS);
+  expect(manager.removed).toEqual([name]);
+});
+
 it('a host whose job ends early or vanishes leaves the end of its output', async () => {
   await startWith();
   await create();

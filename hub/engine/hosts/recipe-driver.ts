@@ -24,6 +24,7 @@ import { WorkloadManagerError } from '../../core/ports/workload-manager.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
 import { ASK_ENDED_MS, EndedJobs } from './ended-jobs.js';
+import { LeftFiles } from './left-files.js';
 import { ManagerAnswers } from './manager-answers.js';
 import type { ToldEnds } from './told-ends.js';
 
@@ -103,18 +104,20 @@ export class RecipeDriver {
   readonly #endedJobs: EndedJobs;
   /** Start of the term. */
   #startedAtMs = 0;
+  readonly #leftFiles: LeftFiles;
   readonly #answers: ManagerAnswers;
   readonly #changeSubscribers: (() => void)[] = [];
 
   constructor(options: RecipeDriverOptions) {
     this.#options = options;
-    const { recipe, allocations, metrics, runtime, log } = options;
-    const { clock } = runtime;
+    const { recipe, manager, allocations, metrics, log } = options;
+    const { clock, timers } = options.runtime;
     const isOverdue = ({ jobId, message }: Allocation) =>
       jobId !== null && message === overdueMessage(recipe.manager, jobId);
     this.#endedJobs = new EndedJobs({ recipe: recipe.name, allocations, isOverdue, clock });
+    this.#leftFiles = new LeftFiles({ manager, timers, log });
     this.#loop = new Loop({
-      timers: runtime.timers,
+      timers,
       pass: () => this.#pass(),
       failed: (error) => {
         // A pass that a stop has cut off is no failure.
@@ -155,10 +158,12 @@ export class RecipeDriver {
     this.#endedJobs.reset();
     for (const { id, state } of this.#mine) if (state === 'WANTED') this.#doubtful.add(id);
     this.#loop.start();
+    this.#leftFiles.start();
   }
 
   async stop(): Promise<void> {
     await this.#loop.stop();
+    await this.#leftFiles.stop();
   }
 
   wake(): void {
@@ -249,8 +254,7 @@ export class RecipeDriver {
     if (!isConnected(id)) {
       // After the start of a hub, agents need a moment to join again.
       const forMs = runtime.clock.monotonicMs() - this.#startedAtMs;
-      const mayJoin =
-        allocation !== undefined && allocation.joinedAtMs !== null && !this.#canceledAtMs.has(id);
+      const mayJoin = (allocation?.joinedAtMs ?? null) !== null && !this.#canceledAtMs.has(id);
       return mayJoin && forMs < REJOIN_MS;
     }
     return allocation?.state !== 'DRAINING' || (await runningOn(id)) > 0;
@@ -384,11 +388,9 @@ export class RecipeDriver {
     transition: 'end' | 'lose',
     change: { cause?: AllocationCause; message?: string | null },
   ): Promise<void> {
-    const { book, runtime, manager, ended, metrics, log } = this.#options;
+    const { book, runtime, ended, metrics } = this.#options;
     // First, so that a hub that is killed in between does it again.
-    await manager.remove(id).catch((error: unknown) => {
-      log.warn({ allocation: id, err: error }, 'the files of an allocation could not be removed');
-    });
+    await this.#leftFiles.remove(id);
     const moved = await book.move(id, transition, { ...change, endedAtMs: runtime.clock.nowMs() });
     // It may be over though the answer of the store was lost.
     const over = moved ?? (await book.overInStore(id));

@@ -16,6 +16,9 @@ export class ManagerInMemory implements WorkloadManager {
   readonly launches: Launch[] = [];
   readonly canceled: string[] = [];
   readonly removed: string[] = [];
+  /** Whether the files of jobs cannot be removed, and how often that was tried. */
+  failsRemovals = false;
+  failedRemovals = 0;
   /** Whether nothing is answered. */
   isAway = false;
   /** Whether submits alone are not answered. */
@@ -71,6 +74,10 @@ export class ManagerInMemory implements WorkloadManager {
   }
 
   async remove(name: string): Promise<void> {
+    if (this.failsRemovals) {
+      this.failedRemovals++;
+      throw new WorkloadManagerError('REFUSED', 'its disk is busy');
+    }
     this.removed.push(name);
   }
 
