@@ -1,4 +1,5 @@
 /** Lanes whose database is out of reach, was taken by another hub, or has lost changes. */
+import type { PointEnd } from '@workbench-hub/hub/core/studies/study';
 import { type DatabaseSettings, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openPostgresStore, type PostgresTaskStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -8,6 +9,7 @@ import { memoryLog } from '../support/memory-log.js';
 import { hasPostgres, migratedDatabase, type TestDatabase } from '../support/stores/postgres.js';
 import { PostgresProxy } from '../support/stores/postgres-proxy.js';
 import { claim, INSTANCE, newTask } from './store-under-test.js';
+import { newStudy } from './studies-suite.js';
 
 describe.skipIf(!hasPostgres)('the lanes of a store', () => {
   let database: TestDatabase;
@@ -66,6 +68,27 @@ describe.skipIf(!hasPostgres)('the lanes of a store', () => {
     expect(broken).toHaveLength(1);
     expect(await latter.queue.cancel([task.id], ['WAITING'], 1)).toEqual([true]);
     expect(await tasks()).toEqual([task.id]);
+  });
+
+  it('write what else there is between the parts of a retry of very many points', async () => {
+    const store = await open('hub');
+    const pointCount = 2500;
+    const end: PointEnd = {
+      ...{ outcome: 'CANCELED', cause: null, message: null, values: [], source: null },
+      ...{ startedAtMs: null, endedAtMs: 1 },
+    };
+    const study = newStudy({ pointCount });
+    await store.studies.create(study);
+    const points = Array.from({ length: pointCount }, () => ({
+      ...{ variables: [1], bundle: null, notReused: null, end },
+    }));
+    await store.studies.begin(study.id, 0, points);
+    const written: string[] = [];
+    const retried = store.studies.retry(study.id, ['CANCELED'], 2);
+    const other = store.studies.create(newStudy());
+    await Promise.all([retried.then(() => written.push('retry')), other.then(() => written.push('other'))]);
+    expect(await retried).toBe(pointCount);
+    expect(written).toEqual(['other', 'retry']);
   });
 
   it('get their ids once, of which a start needs none, and more than those of 16 bits', async () => {

@@ -756,6 +756,21 @@ export function describeStudies(open: OpenStore): void {
       expect(await stateOf(id)).toMatchObject({ state: 'FINISHED', endedAtMs: NOW });
     });
 
+    it('is made due among very many, each once', async () => {
+      const pointCount = 2001;
+      const { id } = await create({ pointCount });
+      const failed = Array.from({ length: pointCount }, (_, at) => begunPoint([at + 1], { end: CRASHED }));
+      expect(await store.studies.begin(id, 0, failed)).toBe(true);
+      expect(await store.studies.finish(id, 0, NOW)).toBe(true);
+      expect(await store.studies.retry(id, ['INFRASTRUCTURE'], NOW + 8)).toBe(pointCount);
+      expect(await store.studies.counts(id)).toEqual({ DUE: pointCount });
+      const { state, retryCount = 0 } = (await store.studies.record(id)) ?? {};
+      expect(state).toBe('RUNNING');
+      expect(await store.studies.finish(id, retryCount, NOW)).toBe(false);
+      expect(await store.studies.retry(id, ['INFRASTRUCTURE'], NOW + 8)).toBe(0);
+      expect((await points(id)).every(({ tries, end }) => tries === 2 && end === null)).toBe(true);
+    });
+
     it('makes a finished study run again, and leaves one that is paused or stopped', async () => {
       const [finished, paused, stopped] = [
         await endedWith(CRASHED, FINISHED),

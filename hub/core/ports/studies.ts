@@ -75,7 +75,7 @@ export interface Studies {
   /** Changes the state from one of `from`, and makes the deliveries that tell of it. */
   setState(id: string, from: readonly StudyState[], to: StudyState, why: StateChange): Promise<boolean>;
   /** Makes points with these outcomes due for another try; resolves with their number. A finished study then runs again from `nowMs`
-   *  on. */
+   *  on. Very many take several transactions: when it rejects, some of them may be due. */
   retry(id: string, outcomes: readonly PointOutcome[], nowMs: number): Promise<number>;
   /** Removes a study that is stopped or finished and has no open point; true if it did. */
   remove(id: string): Promise<boolean>;

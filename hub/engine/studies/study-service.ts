@@ -271,9 +271,8 @@ export class StudyService {
     this.admit();
     await this.#own(id, caller);
     const { studies, runtime, onChange } = this.#options;
-    const retried = await studies.retry(id, outcomes, runtime.clock.nowMs());
-    onChange();
-    return retried;
+    // Also after a failure: some points may be due.
+    return studies.retry(id, outcomes, runtime.clock.nowMs()).finally(onChange);
   }
 
   /** Removes a study with its points; their tasks stay. Rejects with FORBIDDEN and STUDY_NOT_CHANGEABLE. */

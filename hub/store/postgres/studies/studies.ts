@@ -29,6 +29,7 @@ import {
   OPEN,
   REMOVE,
   RETRY,
+  type Retried,
   stateWrites,
   UNBUNDLE,
 } from './study-writes.js';
@@ -103,7 +104,15 @@ export function postgresStudies(db: Database, { change }: Lanes, outbox: Webhook
     create: (study) => change.write(CREATE, study),
     extend: (id, part, nowMs) => change.write(EXTEND, { id, part, nowMs }),
     setState: (id, from, to, why) => change.write(setState, { id, from, to, ...why }),
-    retry: (id, outcomes, nowMs) => change.write(RETRY, { id, outcomes, nowMs }),
+    retry: async (id, outcomes, nowMs) => {
+      let retried = 0;
+      for (let after: number | null = 0; after !== null; ) {
+        const part: Retried = await change.write(RETRY, { id, outcomes, nowMs, after });
+        retried += part.count;
+        after = part.next;
+      }
+      return retried;
+    },
     remove: (id) => change.write(REMOVE, id),
     begin: (id, begunCount, points) => change.write(BEGIN, { id, begunCount, points }),
     unbundle: (id, bundle) => change.write(UNBUNDLE, { id, bundle }),

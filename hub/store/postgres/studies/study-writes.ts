@@ -144,24 +144,42 @@ interface Retry {
   readonly id: string;
   readonly outcomes: readonly PointOutcome[];
   readonly nowMs: number;
+  /** Points with greater numbers only. */
+  readonly after: number;
 }
 
-export const RETRY: LaneWrite<Retry, number> = {
+/** Points that one part of a retry made due. */
+export interface Retried {
+  readonly count: number;
+  /** Number of the point after which there may be more; null when there are none. */
+  readonly next: number | null;
+}
+
+/** Points that are retried in one transaction, so that ends of tasks wait for a short one only. */
+const RETRY_PART = 1000;
+
+export const RETRY: LaneWrite<Retry, Retried> = {
   ...ALONE,
   statement: laneStatement({
-    parameters: { id: 'text', outcomes: 'text[]', now: 'bigint' },
+    parameters: { id: 'text', outcomes: 'text[]', now: 'bigint', after: 'bigint' },
     parts: `
+      part AS (
+        SELECT study_seq, number FROM held, study_point
+        WHERE study_seq = (SELECT seq FROM study WHERE study.id = :id) AND number > :after AND outcome = ANY (:outcomes)
+        ORDER BY number LIMIT ${RETRY_PART}),
       retried AS (
         UPDATE study_point SET tries = tries + 1, is_due = true, bundle = NULL, outcome = NULL, cause = NULL, message = NULL,
           read_values = NULL, source = NULL, not_reused = NULL, started_at = NULL, ended_at = NULL
-        FROM held, study WHERE study.id = :id AND study_seq = study.seq AND outcome = ANY (:outcomes) RETURNING number),
+        FROM part WHERE study_point.study_seq = part.study_seq AND study_point.number = part.number AND outcome = ANY (:outcomes)
+        RETURNING study_point.number),
       again AS (
         UPDATE study SET retry_count = retry_count + 1, ${runAgain(':now')}
         WHERE study.id = :id AND EXISTS (SELECT FROM retried))`,
-    outcome: 'SELECT to_json(count(*)) FROM retried',
+    outcome: `SELECT json_build_object('count', (SELECT count(*) FROM retried),
+      'next', (SELECT max(number) FROM part HAVING count(*) = ${RETRY_PART}))`,
   }),
-  values: ([call]) => ({ id: call?.id, outcomes: call?.outcomes, now: call?.nowMs }),
-  results: (_, outcome) => [outcome as number],
+  values: ([call]) => ({ id: call?.id, outcomes: call?.outcomes, now: call?.nowMs, after: call?.after }),
+  results: (_, outcome) => [outcome as Retried],
 };
 
 export const REMOVE: LaneWrite<string, boolean> = {
