@@ -100,9 +100,7 @@ describe('a body over the limit', () => {
   it('does not affect the next request', async () => {
     const large = 'x'.repeat(3_000_000);
     for (let at = 0; at < 3; at++) {
-      const answer = await api.call('POST', CREATE, { raw: large }).catch(() => undefined);
-      // A client may be cut off while it still sends; it never gets another answer than this one.
-      if (answer) expect(answer.status).toBe(413);
+      expect((await api.call('POST', CREATE, { raw: large })).status).toBe(413);
     }
     expect((await api.post(CREATE, { duration: 1 })).status).toBe(201);
   });

@@ -96,7 +96,8 @@ export class Connections {
   take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const connection = this.#open.get(socket);
-    if (!connection || socket.destroyed) return;
+    // A connection that ends after its response takes no further request.
+    if (!connection || !socket.writable) return;
     if (connection.isAtWork) this.#wait(connection, socket, { request, response });
     else this.#begin(connection, { request, response });
   }
@@ -124,7 +125,6 @@ export class Connections {
       return;
     }
     const { waiting } = connection;
-    // A connection that ends after its response takes no further request.
     if (waiting === null || waiting.length === 0 || !socket.writable) return;
     const next = waiting.shift() as Exchange;
     this.#waitingBytes -= REQUEST_BYTES;

@@ -172,7 +172,7 @@ describe('a slow client', () => {
       await runtime.advance(5000);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    expect(socketsOfServer()).toEqual([]);
+    await expect.poll(() => socketsOfServer().length).toBe(0);
   });
 
   it('that reads its response slowly receives all of it', async () => {
@@ -188,6 +188,66 @@ describe('a slow client', () => {
     await expect.poll(() => asked).toBe(1);
     await runtime.advance(5000);
     await expect.poll(() => taken).toBeGreaterThan(lengthBytes);
+  });
+});
+
+describe('a body that is refused before it has arrived', () => {
+  const lengthBytes = 48 * 1024 ** 2;
+  const refused = (status: number) => async () =>
+    new Response('no', { status, headers: { connection: 'close' } });
+  const head = (more: string) =>
+    `POST / HTTP/1.1\r\nHost: hub\r\nContent-Length: ${lengthBytes}\r\n${more}\r\n`;
+
+  it.each([
+    ['keeps', ''],
+    ['ends', 'Connection: close\r\n'],
+  ])('is sent to its end by a client that reads only then, and %s its connection', async (_, more) => {
+    answer = refused(401);
+    const client = talk(head(more));
+    const errors: Error[] = [];
+    client.socket.on('error', (error) => errors.push(error)).pause();
+    await expect.poll(() => asked).toBe(1);
+    for (let sent = 0; sent < lengthBytes; sent += 1024 ** 2) {
+      await new Promise((resolve) => client.socket.write('x'.repeat(1024 ** 2), resolve));
+    }
+    client.socket.resume();
+    await expect.poll(() => client.ended).toBe(true);
+    expect(client.heard).toMatch(/^HTTP\/1\.1 401 .*no$/s);
+    expect(errors).toEqual([]);
+    await expect.poll(() => socketsOfServer().length).toBe(0);
+  });
+
+  it('is read no longer than ten seconds, and one second without a byte', async () => {
+    answer = refused(401);
+    for (const [sends, endsAfterMs] of [
+      [true, 10_000],
+      [false, 1000],
+    ] as const) {
+      const client = talk(`${head('')}x`);
+      client.socket.pause();
+      await expect.poll(() => socketsOfServer()[0]?.writableFinished).toBe(true);
+      const [socket] = socketsOfServer();
+      for (let passedMs = 1000; passedMs < endsAfterMs; passedMs += 1000) {
+        const before = socket?.bytesRead;
+        if (sends) client.socket.write('x');
+        await expect.poll(() => socket?.bytesRead).not.toBe(before);
+        await runtime.advance(1000);
+        expect(socket?.destroyed).toBe(false);
+      }
+      await runtime.advance(1000);
+      expect(socket?.destroyed).toBe(true);
+    }
+  });
+
+  it.each([
+    ['of a client that is too slow', 408, ''],
+    ['of a client that was not told to send it', 401, 'Expect: 100-continue\r\n'],
+  ])('%s is not waited for', async (_, status, more) => {
+    answer = refused(status);
+    const client = talk(head(more));
+    await expect.poll(() => client.ended).toBe(true);
+    expect(client.heard).toContain(`HTTP/1.1 ${status} `);
+    await expect.poll(() => socketsOfServer().length).toBe(0);
   });
 });
 

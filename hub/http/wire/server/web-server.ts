@@ -21,6 +21,7 @@ import {
 } from './malformed-requests.js';
 import { type SlowClientLimits, SlowClients } from './slow-clients.js';
 import { trackTlsConnections } from './tls-connections.js';
+import { lingerAfter } from './unread-bodies.js';
 
 export interface WebServerOptions {
   readonly host: string;
@@ -51,6 +52,8 @@ export class WebServer {
   readonly #connections: Connections;
   readonly #slowClients: SlowClients;
   readonly #hostname: string;
+  /** Requests whose clients wait to be told to send the body. */
+  readonly #unasked = new WeakSet<IncomingMessage>();
   #listening: Promise<string> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -118,7 +121,7 @@ export class WebServer {
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
-    const { clock, fetch, newId } = this.#options;
+    const { clock, fetch, newId, timers } = this.#options;
     identifyRequest(request, newId);
     this.#slowClients.began(request, response);
     const rejection = rejectionOf(request);
@@ -126,6 +129,7 @@ export class WebServer {
       rejectRequest(clock, request, response, rejection);
       return;
     }
+    lingerAfter(request, response, timers, () => this.#unasked.has(request));
     const errorHandler = (error: unknown) => refuseRequest(clock, request, error);
     void getRequestListener(fetch, { hostname: this.#hostname, errorHandler })(request, response);
   }
@@ -182,7 +186,7 @@ export class WebServer {
     server.headersTimeout = HEADERS_TIMEOUT_MS;
     server.keepAliveTimeout = KEEP_ALIVE_MS;
     server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-      continueWhenRead(request, response);
+      continueWhenRead(request, response, this.#unasked);
       connections.take(request, response);
     });
     // Idle, or not reading its response. A client that waits for a response is neither.
@@ -212,12 +216,19 @@ export class WebServer {
 }
 
 /** Tells a client that asks first (`Expect: 100-continue`) to send its body when a handler begins to read it: a client that is
- *  refused before need not send it. */
-function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+ *  refused before need not send it. It is one of `unasked` until then. */
+function continueWhenRead(
+  request: IncomingMessage,
+  response: ServerResponse,
+  unasked: WeakSet<IncomingMessage>,
+): void {
+  unasked.add(request);
   const onListener = (event: string | symbol) => {
     if (event !== 'data' && event !== 'readable') return;
     request.off('newListener', onListener);
-    if (!response.headersSent) response.writeContinue();
+    if (response.headersSent) return;
+    response.writeContinue();
+    unasked.delete(request);
   };
   request.on('newListener', onListener);
 }
