@@ -2,7 +2,13 @@
 import type { EndedPoint, StudyQuery } from '@workbench-hub/hub/core/ports/studies';
 import type { EndSubscription } from '@workbench-hub/hub/core/ports/webhook-deliveries';
 import type { Invalidation } from '@workbench-hub/hub/core/studies/reuse/invalidation';
-import type { BegunPoint, NewStudy, PointEnd, StudyDefinition } from '@workbench-hub/hub/core/studies/study';
+import type {
+  BegunPoint,
+  NewStudy,
+  PointEnd,
+  StudyDefinition,
+  StudyRecord,
+} from '@workbench-hub/hub/core/studies/study';
 import type { PointValue } from '@workbench-hub/hub/core/studies/variables';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -189,23 +195,42 @@ export function describeStudies(open: OpenStore): void {
       const fourth = recordOf(await create());
       const list = (query: Partial<StudyQuery> = {}) =>
         store.studies.list({ name: null, after: null, limit: 10, ...query });
-      expect(await list()).toEqual([fourth, third, second, first]);
-      expect(await list({ limit: 2 })).toEqual([fourth, third]);
-      expect(await list({ after: third.id, limit: 1 })).toEqual([second]);
-      expect(await list({ after: first.id })).toEqual([]);
-      expect(await list({ after: newStudy().id })).toEqual([]);
-      expect(await list({ name: 'Gear' })).toEqual([fourth, first]);
-      expect(await list({ name: 'Gear', after: fourth.id })).toEqual([first]);
-      expect(await list({ name: ODD })).toEqual([second]);
-      expect(await list({ name: 'nobody' })).toEqual([]);
+      const all = (studies: StudyRecord[]) => ({ studies, next: null });
+      expect(await list()).toEqual(all([fourth, third, second, first]));
+      const { studies, next: after } = await list({ limit: 2 });
+      expect(studies).toEqual([fourth, third]);
+      expect(await list({ after, limit: 1 })).toEqual({ studies: [second], next: expect.any(String) });
+      expect(await list({ after, limit: 2 })).toEqual(all([second, first]));
+      expect(await list({ name: 'Gear' })).toEqual(all([fourth, first]));
+      expect(await list({ name: 'Gear', after })).toEqual(all([first]));
+      expect(await list({ name: ODD })).toEqual(all([second]));
+      expect(await list({ name: 'nobody' })).toEqual(all([]));
+    });
+
+    it('that is deleted between two windows of the list does not end it', async () => {
+      const first = recordOf(await create({ state: 'STOPPED', endedAtMs: NOW }));
+      const second = recordOf(await create({ state: 'STOPPED', endedAtMs: NOW }));
+      const { next: after } = await store.studies.list({ name: null, after: null, limit: 1 });
+      expect(await store.studies.remove(second.id)).toBe(true);
+      expect(await store.studies.list({ name: null, after, limit: 1 })).toEqual({
+        studies: [first],
+        next: null,
+      });
+    });
+
+    it('is not listed after what never was a place in the list', async () => {
+      const { id } = await create();
+      for (const after of [id, '', '-1', '1.5']) {
+        const listed = store.studies.list({ name: null, after, limit: 1 });
+        await expect(listed).rejects.toThrow('after: must be the "next" of an earlier response');
+      }
     });
 
     it('with a long name is found by it', async () => {
       const name = 'long '.repeat(2000);
       const { id } = await create({ name });
-      expect((await store.studies.list({ name, after: null, limit: 1 })).map((each) => each.id)).toEqual([
-        id,
-      ]);
+      const { studies } = await store.studies.list({ name, after: null, limit: 1 });
+      expect(studies.map((each) => each.id)).toEqual([id]);
     });
 
     it('is active while it runs or has open points, oldest first', async () => {
@@ -859,9 +884,8 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.remove(running)).toBe(true);
       expect(await store.studies.remove(running)).toBe(false);
       store = await store.reopen();
-      expect((await store.studies.list({ name: null, after: null, limit: 9 })).map(({ id }) => id)).toEqual([
-        paused,
-      ]);
+      const { studies } = await store.studies.list({ name: null, after: null, limit: 9 });
+      expect(studies.map(({ id }) => id)).toEqual([paused]);
     });
 
     it('leaves nothing of it, and everything of others', async () => {

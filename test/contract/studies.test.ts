@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { eventually } from '../support/eventually.js';
 import { api, hub, hubForEachTest, replaceHub } from '../support/hubs/hub-for-tests.js';
-import { base64 } from '../support/interface/api.js';
+import { base64, expectError } from '../support/interface/api.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const STUDIES = '/api/x/studies';
@@ -448,6 +448,12 @@ it('lists studies newest first, by name, and goes on where a response ended', as
   expect(await list('')).toEqual({ ids, next: undefined });
   expect(await list('?name=a')).toEqual({ ids: [ids[0], ids[2]], next: undefined });
   const first = await list('?limit=2');
-  expect(first).toEqual({ ids: ids.slice(0, 2), next: ids[1] });
+  expect(first).toEqual({ ids: ids.slice(0, 2), next: expect.any(String) });
   expect(await list(`?limit=2&after=${first.next}`)).toEqual({ ids: ids.slice(2), next: undefined });
+  // The place stays when the study before it is deleted.
+  expect((await api.call('POST', `${STUDIES}/${ids[1]}/stop`)).status).toBe(200);
+  await eventually(async () => (await api.call('DELETE', `${STUDIES}/${ids[1]}`)).status === 204);
+  expect(await list(`?limit=2&after=${first.next}`)).toEqual({ ids: ids.slice(2), next: undefined });
+  const none = await api.get(`${STUDIES}?after=none`);
+  expectError(none, 400, STUDIES, 'after: must be the "next" of an earlier response');
 });

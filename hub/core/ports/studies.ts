@@ -19,9 +19,15 @@ import type {
 export interface StudyQuery {
   /** Studies with this name only; null for all. */
   readonly name: string | null;
-  /** Id of the study after which the list goes on; null to begin with the newest. */
+  /** The `next` of an earlier window; null to begin with the newest. */
   readonly after: string | null;
   readonly limit: number;
+}
+
+export interface StudyWindow {
+  readonly studies: readonly StudyRecord[];
+  /** Place after these studies; null when there are no more. */
+  readonly next: string | null;
 }
 
 export interface PointQuery {
@@ -55,8 +61,8 @@ export interface Studies {
   record(id: string): Promise<StudyRecord | undefined>;
   /** Id of the study that this creator has created with this key. */
   idByKey(creator: string | null, key: string): Promise<string | undefined>;
-  /** Newest first. */
-  list(query: StudyQuery): Promise<StudyRecord[]>;
+  /** Newest first. Rejects with INVALID_INPUT for an `after` that is no place. */
+  list(query: StudyQuery): Promise<StudyWindow>;
   /** Number of studies by state; a state without any may be left out. */
   states(): Promise<Readonly<Partial<Record<StudyState, number>>>>;
   /** The part of a study that has this point. */

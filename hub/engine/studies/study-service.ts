@@ -186,13 +186,9 @@ export class StudyService {
   /** Studies, newest first, and the place after them; null when there are no more. */
   async list(query: StudyQuery): Promise<{ found: CountedRecord[]; next: string | null }> {
     const { studies } = this.#options;
-    const records = await studies.list({ ...query, limit: query.limit + 1 });
-    const shown = records.slice(0, query.limit);
+    const { studies: shown, next } = await studies.list(query);
     const counts = await Promise.all(shown.map(({ id }) => studies.counts(id)));
-    return {
-      found: shown.map((study, index) => ({ study, counts: counts[index] ?? {} })),
-      next: records.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
-    };
+    return { found: shown.map((study, index) => ({ study, counts: counts[index] ?? {} })), next };
   }
 
   /** Points that have begun, by number. */

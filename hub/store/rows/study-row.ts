@@ -1,5 +1,5 @@
 /** Rows of studies, as both stores have them. */
-import type { ActiveStudy, EndedPoint, OpenPoint } from '../../core/ports/studies.js';
+import type { ActiveStudy, EndedPoint, OpenPoint, StudyWindow } from '../../core/ports/studies.js';
 import type { StudyNews } from '../../core/ports/webhook-deliveries.js';
 import type {
   BegunPoint,
@@ -50,6 +50,18 @@ export function studyOfRow(row: StudyRow): StudyRecord {
     begunCount: row.begun_count,
     retryCount: row.retry_count,
     isOpen: Boolean(row.is_open),
+  };
+}
+
+/** Window of these rows, of which there is one more than `limit` when others follow. */
+export function studyWindowOf(
+  rows: readonly (StudyRow & { readonly seq: number })[],
+  limit: number,
+): StudyWindow {
+  const shown = rows.slice(0, limit);
+  return {
+    studies: shown.map(studyOfRow),
+    next: rows.length > limit ? String(shown.at(-1)?.seq) : null,
   };
 }
 

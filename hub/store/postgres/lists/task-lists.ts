@@ -1,8 +1,8 @@
 /** Lists of tasks, by SQL. */
 import { TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
-import { invalidInput } from '../../../core/errors.js';
 import type { TaskPage, TaskQuery, TaskWindow, TaskWindowQuery } from '../../../core/ports/task-archive.js';
 import type { TaskFilter } from '../../../core/task-filter.js';
+import { placeOf } from '../../rows/list-place.js';
 import { kindsOf, STATUSES_BY_NUMBER as STATUSES } from '../../rows/task-kinds.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { Database } from '../connection/pool.js';
@@ -37,7 +37,7 @@ export class TaskLists {
   }
 
   async window({ after, size, ...asked }: TaskWindowQuery): Promise<TaskWindow> {
-    const below = after === null ? Number.MAX_SAFE_INTEGER : placeOf(after);
+    const below = placeOf(after);
     const filter = await this.#effective(asked);
     const mainStatus = await this.#mainStatus(filter);
     const row = await this.#read<WindowRow>(windowOf(filter, below, size, { mainStatus }));
@@ -86,10 +86,4 @@ export class TaskLists {
   #read<Row extends object>({ statement, values }: ListStatement): Promise<Row | undefined> {
     return this.#db.transaction((queries) => rowOf<Row, string>(queries, statement, values), SETTINGS);
   }
-}
-
-/** The `seq` in a place after a window. */
-function placeOf(after: string): number {
-  if (/^\d{1,15}$/.test(after)) return Number(after);
-  throw invalidInput([{ where: 'after', what: 'must be the "next" of an earlier response' }]);
 }

@@ -1,5 +1,6 @@
 import type { CreatedStudy, Studies } from '../../../core/ports/studies.js';
 import type { PlannedPart } from '../../../core/studies/study.js';
+import { placeOf } from '../../rows/list-place.js';
 import {
   activeStudyOfRow,
   OPEN_POINT_COLUMNS,
@@ -11,6 +12,7 @@ import {
   STUDY_COLUMNS,
   type StudyRow,
   studyOfRow,
+  studyWindowOf,
   wholeStudyOfRow,
 } from '../../rows/study-row.js';
 import { FAILED } from '../../rows/study-sql.js';
@@ -39,10 +41,9 @@ const SEQ_OF_STUDY = '(SELECT seq FROM study WHERE id = :id)';
 const FIND = sql({ id: 'text' }, `SELECT ${STUDY_COLUMNS}, definition FROM study WHERE id = :id`);
 const RECORD = sql({ id: 'text' }, `SELECT ${STUDY_COLUMNS} FROM study WHERE id = :id`);
 const LIST = sql(
-  { name: 'text', after: 'text', limit: 'bigint' },
-  `SELECT ${STUDY_COLUMNS} FROM study
-   WHERE (:name IS NULL OR (name_digest = md5(:name) AND name = :name))
-     AND (:after IS NULL OR seq < (SELECT seq FROM study WHERE id = :after))
+  { name: 'text', below: 'bigint', limit: 'bigint' },
+  `SELECT seq, ${STUDY_COLUMNS} FROM study
+   WHERE (:name IS NULL OR (name_digest = md5(:name) AND name = :name)) AND seq < :below
    ORDER BY seq DESC LIMIT :limit`,
 );
 const STATES = sql({}, 'SELECT state, count(*) AS count FROM study GROUP BY state');
@@ -164,8 +165,9 @@ function studyReads(
       return row && studyOfRow(row);
     },
     list: async ({ name, after, limit }) => {
-      const values = { name, after, limit };
-      return (await rowsOf<StudyRow, keyof typeof values>(db, LIST, values)).map(studyOfRow);
+      const values = { name, below: placeOf(after), limit: limit + 1 };
+      const rows = await rowsOf<StudyRow & { seq: number }, keyof typeof values>(db, LIST, values);
+      return studyWindowOf(rows, limit);
     },
     states: async () => {
       const rows = await rowsOf<{ state: string; count: number }, never>(db, STATES, {});

@@ -1,9 +1,10 @@
 /** Lists of tasks, answered by a thread of their own, which starts with the first list. It is told which rows have changed. */
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { HubError, invalidInput } from '../../../core/errors.js';
+import { HubError } from '../../../core/errors.js';
 import type { TaskPage, TaskQuery, TaskWindow, TaskWindowQuery } from '../../../core/ports/task-archive.js';
 import type { Task } from '../../../core/task.js';
+import { placeOf } from '../../rows/list-place.js';
 import { type TaskRow, taskOfRow } from '../../rows/task-row.js';
 import type { ChangedTasks } from '../rows/changed-tasks.js';
 import { chunkOf } from './chunks.js';
@@ -79,7 +80,7 @@ export class TaskLists implements ChangedTasks {
   }
 
   async window({ after, size, ...filter }: TaskWindowQuery, signal?: AbortSignal): Promise<TaskWindow> {
-    const below = after === null ? Number.MAX_SAFE_INTEGER : placeOf(after);
+    const below = placeOf(after);
     const { rows, window } = await this.#ask({ ...filter, page: 0, size, below }, signal);
     if (!window) throw new Error('the list thread gave no window');
     return { tasks: tasksOf(rows), next: window.next?.toString() ?? null, counts: window.counts };
@@ -174,10 +175,4 @@ function unlessFull(error: unknown): void {
 
 function tasksOf(rows: string): Task[] {
   return (JSON.parse(rows) as TaskRow[]).map(taskOfRow);
-}
-
-/** The `seq` in a place after a window. */
-function placeOf(after: string): number {
-  if (/^\d{1,15}$/.test(after)) return Number(after);
-  throw invalidInput([{ where: 'after', what: 'must be the "next" of an earlier response' }]);
 }

@@ -1,6 +1,7 @@
 import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import type { CreatedStudy, Studies } from '../../../core/ports/studies.js';
 import { endOfChange, isTold, type NewStudy, startOfChange } from '../../../core/studies/study.js';
+import { placeOf } from '../../rows/list-place.js';
 import {
   activeStudyOfRow,
   begunPointAsColumns,
@@ -16,6 +17,7 @@ import {
   STUDY_COLUMNS,
   type StudyRow,
   studyOfRow,
+  studyWindowOf,
   wholeStudyOfRow,
 } from '../../rows/study-row.js';
 import { FAILED, GROWING, runAgain, statesBefore } from '../../rows/study-sql.js';
@@ -121,7 +123,8 @@ function studyReads(sql: ReturnType<typeof statements>) {
       const row = sql.selectRecord.get(id);
       return row && studyOfRow(row);
     },
-    list: async (query) => sql.list.all(query).map(studyOfRow),
+    list: async ({ name, after, limit }) =>
+      studyWindowOf(sql.list.all({ name, below: placeOf(after), limit: limit + 1 }), limit),
     partWith: async (id, point) => {
       const row = sql.part.get({ id, point });
       return row && { ...row, plan: JSON.parse(row.plan) };
@@ -179,9 +182,8 @@ function studyStatements(db: SqliteDatabase) {
       `SELECT ${STUDY_COLUMNS}, definition FROM study WHERE id = ?`,
     ),
     selectRecord: db.prepare<[string], StudyRow>(`SELECT ${STUDY_COLUMNS} FROM study WHERE id = ?`),
-    list: db.prepare<[{ name: string | null; after: string | null; limit: number }], StudyRow>(`
-      SELECT ${STUDY_COLUMNS} FROM study
-      WHERE (@name IS NULL OR name = @name) AND (@after IS NULL OR seq < (SELECT seq FROM study WHERE id = @after))
+    list: db.prepare<[{ name: string | null; below: number; limit: number }], StudyRow & { seq: number }>(`
+      SELECT seq, ${STUDY_COLUMNS} FROM study WHERE (@name IS NULL OR name = @name) AND seq < @below
       ORDER BY seq DESC LIMIT @limit`),
     states: db.prepare<[], { state: string; count: number }>(
       'SELECT state, count(*) AS count FROM study GROUP BY state',
