@@ -10,7 +10,8 @@ import type { AccountStore } from '../core/ports/store.js';
 import { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import { agentSecrets } from '../security/agent-secrets.js';
 import { openAccountStore } from '../store/open-store.js';
-import { accountName, audited } from './audited.js';
+import { accountName } from '../system/account-name.js';
+import { audited } from './audited.js';
 import { printTable, refuseUnknownCommands, withConfig } from './command.js';
 
 const { clock } = systemRuntime;

@@ -1,9 +1,9 @@
 /** Audit of commands, whether or not the hub runs. */
-import { userInfo } from 'node:os';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { auditFolderOf } from '../audit/audit-folder.js';
 import { appendToAudit } from '../audit/audit-log.js';
 import type { HubConfig } from '../config.js';
+import { accountName } from '../system/account-name.js';
 
 /** Runs and records a command that makes a change; `command` is its command line without secrets. Rejects as `change`
  *  does. */
@@ -39,14 +39,5 @@ async function record(config: HubConfig, command: string, error: Error | null): 
     });
   } catch (cause) {
     console.error(`The audit log in ${folder} could not be written: ${(cause as Error).message}`);
-  }
-}
-
-/** Account of the operating system; an id without a name is shown as a number. */
-export function accountName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -1,5 +1,6 @@
+import os from 'node:os';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { formatUptime, serverInfo } from './server-info.js';
 
 describe('formatUptime', () => {
@@ -11,7 +12,21 @@ describe('formatUptime', () => {
   ])('writes %d s as %s', (seconds, text) => expect(formatUptime(seconds)).toBe(text));
 });
 
+afterEach(() => void vi.restoreAllMocks());
+
 describe('serverInfo', () => {
+  it('names an account without a name by its number, and no folder that was removed', () => {
+    vi.spyOn(os, 'userInfo').mockImplementation(() => {
+      throw new Error('uv_os_get_passwd returned ENOENT (no such file or directory)');
+    });
+    vi.spyOn(process, 'cwd').mockImplementation(() => {
+      throw new Error('ENOENT: no such file or directory, uv_cwd');
+    });
+    const build = { version: '1', revision: 'r', buildDate: 'd', vendor: 'v' };
+    const { systemInfo } = serverInfo(build, systemRuntime.clock, { totalBytes: 1000, freeBytes: 250 });
+    expect(systemInfo).toMatchObject({ userName: `uid ${process.getuid?.()}`, userDir: '' });
+  });
+
   it('returns consistent values', () => {
     const build = { version: '1', revision: 'r', buildDate: 'd', vendor: 'v' };
     const info = serverInfo(build, systemRuntime.clock, { totalBytes: 1000, freeBytes: 250 });

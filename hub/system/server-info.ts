@@ -8,6 +8,7 @@ import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { accountName } from './account-name.js';
 
 export interface Space {
   readonly totalBytes: number;
@@ -35,8 +36,8 @@ export function serverInfo(build: BuildInfo, clock: Clock, disk: Space) {
       osArchitecture: os.arch(),
       osVersion: os.release(),
       fileEncoding: 'UTF-8',
-      userName: os.userInfo().username,
-      userDir: process.cwd(),
+      userName: accountName(),
+      userDir: workingFolder(),
       userTimezone: timeZone,
       userLocale: locale,
       inputArguments: [...process.execArgv],
@@ -48,6 +49,15 @@ export function serverInfo(build: BuildInfo, clock: Clock, disk: Space) {
     },
     diskSpaceInfo: formatSpace(disk),
   };
+}
+
+/** Empty when the folder was removed, for which it has no path. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '';
+  }
 }
 
 function formatSpace({ totalBytes, freeBytes }: Space) {
