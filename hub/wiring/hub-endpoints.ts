@@ -49,6 +49,7 @@ import { upstreamListEndpoint } from '../http/endpoints/x/upstream-list-endpoint
 import { userEndpoints } from '../http/endpoints/x/user-endpoints.js';
 import { refreshCookie } from '../http/wire/refresh-cookie.js';
 import { METRICS_TYPE } from '../metrics/hub-metrics.js';
+import { DiskWatch } from '../system/disk-watch.js';
 import { serverInfo } from '../system/server-info.js';
 import type { HubParts } from './hub-parts.js';
 import { signOnWays } from './oidc-sign-on.js';
@@ -155,13 +156,15 @@ function followedTaskEndpoints({ engine, manifests, runtime, log }: HubParts) {
 }
 
 function monitoringEndpoints(
-  { config, engine, metrics, logFile, isDatabaseReachable, isObjectStoreUsable }: HubParts,
+  { config, engine, metrics, logFile, isDatabaseReachable, isObjectStoreUsable, runtime, log }: HubParts,
   isReady: () => boolean,
 ) {
+  const path = config.health.diskSpacePath ?? INSTALLATION;
+  const disk = new DiskWatch({ path, timers: runtime.timers, log });
   return [
     ...actuatorEndpoints({
       nodes: engine.nodes,
-      diskSpace: () => diskSpace(config.health.diskSpacePath ?? INSTALLATION),
+      diskSpace: () => disk.space(),
       thresholdBytes: config.health.diskSpaceThreshold,
       downStatus: config.health.downStatus,
       build: buildInfo,

@@ -75,6 +75,14 @@ describe('health', () => {
     },
   );
 
+  it('with a disk that cannot be read is DOWN', async () => {
+    const other = await startHub({ config: { health: { diskSpacePath: `${process.execPath}/below` } } });
+    const { status, body } = await new Api(other).get('/actuator/health');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ status: 'DOWN', components: { diskSpace: { status: 'DOWN' } } });
+    await other.stop();
+  });
+
   it('with too little disk space is DOWN', async () => {
     const other = await startHub({
       config: { health: { diskSpaceThreshold: '4000TiB', diskSpacePath: hub.config.dataDir } },
