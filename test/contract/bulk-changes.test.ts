@@ -109,6 +109,10 @@ describe('a change of all tasks that match', () => {
     [{ dryRun: true }, 'filter: is required'],
     [{ filter: { status: ['DONE'] }, dryRun: true }, /^filter\.status\[0\]: must be one of/],
     [{ filter: { from: 'today' }, dryRun: true }, /^filter\.from: must be a timestamp/],
+    [
+      { filter: { status: [], instance: [] }, dryRun: false },
+      /^filter\.status: must have at least one element; left out, any matches; filter\.instance: must have/,
+    ],
     [{ filter: { name: `*${'x'.repeat(300)}` }, dryRun: true }, /^filter\.name: with wildcards/],
   ])('is refused with %j', async (json, message) => {
     expectError(await ulla.post(CANCEL, json), 400, CANCEL, message);

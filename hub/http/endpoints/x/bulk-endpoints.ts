@@ -39,15 +39,19 @@ const timestamp = (description: string) =>
       override: shown({ type: 'string', format: 'date-time' }),
     });
 
+/** An empty list would match all tasks, as none does. */
+const NOT_EMPTY = { error: 'must have at least one element; left out, any matches' };
+
 const conditions = {
   ...patternFields(pattern),
   type: enumeration(TASK_TYPES).nullish().meta({ override: shownWithoutNull }),
   priority: enumeration(PRIORITIES).nullish().meta({ override: shownWithoutNull }),
   status: z
     .array(enumeration(TASK_STATUSES))
+    .min(1, NOT_EMPTY)
     .nullish()
     .meta({ description: 'Any of these.', override: shownWithoutNull }),
-  instance: z.array(z.string()).max(1000).nullish().meta({
+  instance: z.array(z.string()).min(1, NOT_EMPTY).max(1000).nullish().meta({
     description: 'Any of these instances runs it, or has run it last.',
     override: shownWithoutNull,
   }),
