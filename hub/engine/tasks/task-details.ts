@@ -105,6 +105,8 @@ export class TaskDetailsReader {
     const { tasks, archive } = this.#options;
     await tasks.get(id);
     const { outputFiles } = await archive.filesOf(id);
+    // None, too, of a task that was deleted meanwhile.
+    if (outputFiles.length === 0) await tasks.get(id);
     return [...outputFiles].sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 

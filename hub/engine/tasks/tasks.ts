@@ -190,10 +190,11 @@ export class Tasks {
     }
   }
 
-  /** Output files of a task, sorted by path. */
+  /** Output files of a task, sorted by path. Rejects with TASK_NOT_FOUND when it was deleted meanwhile. */
   async outputs(id: string): Promise<OutputFile[]> {
     const { archive, files } = this.#options;
     const { outputFiles } = await archive.filesOf(id);
+    if (outputFiles.length === 0) await this.get(id);
     files.holdBriefly(outputFiles);
     return [...outputFiles].sort(byPath).map(({ path, ...ref }) => ({
       path,

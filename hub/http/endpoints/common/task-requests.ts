@@ -147,8 +147,9 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       atEnd(request, 'EXECUTE_BATCH_JOB', async (task, room) => {
         const { id: taskId } = task;
         const isEnded = hasEnded(task.status);
-        const outputs = isEnded ? await tasks.outputs(taskId) : null;
         const storedFiles = isEnded ? await tasks.storedFiles(taskId) : [];
+        // The last read: it finds out whether the task was deleted before any of them.
+        const outputs = isEnded ? await tasks.outputs(taskId) : null;
         const onFailure = (error: unknown) =>
           log.error({ err: error, taskId }, 'response aborted: an output file cannot be read to its end');
         return resultResponse(present(task, storedFiles), outputs, room, () => files.hold(), onFailure);
