@@ -184,6 +184,14 @@ describe('the cookie of a session', () => {
     expect(await setCookie(own)).toMatch(/; HttpOnly; Secure; SameSite=Strict$/);
   });
 
+  it.each([
+    ['https://hub.example.com', '/api/2.0/auth'],
+    ['https://example.com/simulation/', '/simulation/api/2.0/auth'],
+  ])('is sent below the path by which clients reach the hub: %s', async (publicUrl, path) => {
+    const { api: own } = await ownHub({ users: USERS, config: { server: { publicUrl } } });
+    expect(await setCookie(own)).toContain(`; Path=${path};`);
+  });
+
   it('is Secure when a trusted proxy reports https, and not when a client does', async () => {
     const forwarded = { 'x-forwarded-proto': 'https' };
     expect(await setCookie(api, forwarded)).not.toMatch(/Secure/);

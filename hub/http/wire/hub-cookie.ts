@@ -8,9 +8,10 @@ const MAX_AGE_LIMIT_S = 400 * 86_400;
 
 export interface HubCookieOptions {
   readonly name: string;
+  /** Path of the hub's own; that of `publicUrl` comes before it. */
   readonly path: string;
   readonly lifetimeMs: number;
-  /** Address by which clients reach the hub, if configured: https makes every cookie secure. */
+  /** Address by which clients reach the hub, if configured: https makes every cookie secure, and clients see paths below its path. */
   readonly publicUrl: string | null;
 }
 
@@ -20,7 +21,8 @@ export interface HubCookie {
   clear(context: Context, client: Client): void;
 }
 
-export function hubCookie({ name, path, lifetimeMs, publicUrl }: HubCookieOptions): HubCookie {
+export function hubCookie({ name, path: ownPath, lifetimeMs, publicUrl }: HubCookieOptions): HubCookie {
+  const path = (publicUrl === null ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')) + ownPath;
   const isPublicHttps = publicUrl?.startsWith('https:') ?? false;
   const attributes = ({ isSecure }: Client) =>
     ({ path, httpOnly: true, sameSite: 'Strict', secure: isSecure || isPublicHttps }) as const;
