@@ -4,7 +4,7 @@ import type {
   WebhookMessage,
   WebhookSender,
 } from '@workbench-hub/hub/core/ports/webhook-sender';
-import type { WebhookSettings } from '@workbench-hub/hub/engine/webhooks/webhook-settings';
+import type { ConfiguredWebhook, WebhookSettings } from '@workbench-hub/hub/engine/webhooks/webhook-settings';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createTask, type RunningEngine, startEngine } from '../support/engine/running-engine.js';
 
@@ -55,8 +55,8 @@ beforeEach(() => {
 });
 
 /** A task that is canceled at once. */
-async function ended(notify = RECEIVER): Promise<string> {
-  const id = await createTask(engine, { classifiers: NOWHERE, notify });
+async function ended(notify: string | null = RECEIVER): Promise<string> {
+  const id = await createTask(engine, { classifiers: NOWHERE, ...(notify === null ? {} : { notify }) });
   await engine.tasks.cancel(id, false, { username: 'anna', roles: ['ADMIN'], by: 'OPEN_HUB' });
   await engine.runtime.advance(0);
   return id;
@@ -142,6 +142,22 @@ describe('a delivery', () => {
       state: 'WAITING',
       fault: 'webhooks.notify does not allow this address any more',
     });
+  });
+
+  it('of a webhook that the configuration does not have is not given up: another hub may have it', async () => {
+    const hook = { name: 'ci', receiver: RECEIVER, statuses: ['CANCELED'] as const, studies: false };
+    const webhooks: ConfiguredWebhook[] = [];
+    await start({ webhooks });
+    engine.store.webhooks.subscribe([hook], SETTINGS.maxWaiting);
+    const id = await ended(null);
+    expect(await deliveryOf(id)).toMatchObject({
+      ...{ hook: 'ci', state: 'WAITING', tries: 1 },
+      fault: 'the configuration has no such webhook',
+    });
+    // The settings of the engine are those of this list.
+    webhooks.push({ ...hook, url: `${RECEIVER}/a` });
+    await engine.runtime.advance(5000);
+    expect(await deliveryOf(id)).toMatchObject({ state: 'DELIVERED', tries: 2 });
   });
 });
 

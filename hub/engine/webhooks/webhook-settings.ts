@@ -33,15 +33,16 @@ export function notifyFault({ notify }: Pick<WebhookSettings, 'notify'>, text: s
   return `must be an address that this hub allows: at or below ${notify.map(({ href }) => href).join(', ')}`;
 }
 
-/** Address of a delivery, or why there is none: the configuration may have changed since the delivery was made. */
+/** Address of a delivery, or why there is none at present: the configuration may have changed since the delivery was made, or a hub
+ *  that was started with a newer one has made it. */
 export function addressOf(
   { webhooks, notify }: WebhookSettings,
   { hook, url }: { readonly hook: string | null; readonly url: string | null },
-): { readonly url: string } | { readonly fault: string; readonly isFinal: boolean } {
+): { readonly url: string } | { readonly fault: string } {
   if (url !== null) {
     if (notify.some((allowed) => isWithin(new URL(url), allowed))) return { url };
-    return { fault: 'webhooks.notify does not allow this address any more', isFinal: false };
+    return { fault: 'webhooks.notify does not allow this address any more' };
   }
   const found = webhooks.find(({ name }) => name === hook);
-  return found ?? { fault: 'the configuration has no such webhook any more', isFinal: true };
+  return found ?? { fault: 'the configuration has no such webhook' };
 }

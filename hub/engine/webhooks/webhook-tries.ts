@@ -82,7 +82,8 @@ export class WebhookTries {
     const { sender, present, settings, runtime } = this.#options;
     if (this.#isStopped) return null;
     const address = addressOf(settings, delivery);
-    if ('fault' in address) return { kind: 'FAILED', receiver: 'UNKNOWN', retryAfterMs: 0, ...address };
+    if ('fault' in address)
+      return { kind: 'FAILED', receiver: 'UNKNOWN', isFinal: false, retryAfterMs: 0, ...address };
     const timestampS = Math.floor(runtime.clock.nowMs() / 1000);
     const id = messageId(delivery);
     const outcome = await sender.send({ url: address.url, id, timestampS, body: present(delivery) });
