@@ -123,6 +123,9 @@ export function describeAllocations(open: OpenStore): void {
       await allocations.add(ended('other', 150, 250, 'belts'), TERM);
       await allocations.add(allocation('runs', { state: 'JOINED', startedAtMs: 280 }), TERM);
       await allocations.add(allocation('waits', { state: 'QUEUED' }), TERM);
+      // The clock was set back after the start of these.
+      await allocations.add(ended('ended before its start', 260, 230), TERM);
+      await allocations.add(allocation('starts later', { state: 'JOINED', startedAtMs: 360 }), TERM);
       const periods = [
         { fromMs: 300, untilMs: 400 },
         { fromMs: 200, untilMs: 300 },

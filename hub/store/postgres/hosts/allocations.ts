@@ -175,7 +175,7 @@ const RAN_IN = sql(
   { since: 'bigint[]', until: 'bigint[]', now: 'bigint' },
   `WITH period AS (
      SELECT at - 1 AS at, since, until FROM unnest(:since, :until) WITH ORDINALITY AS asked (since, until, at))
-   SELECT at, recipe, sum(least(coalesce(ended_at, :now), until) - greatest(started_at, since))::bigint AS ran FROM (
+   SELECT at, recipe, sum(greatest(0, least(coalesce(ended_at, :now), until) - greatest(started_at, since)))::bigint AS ran FROM (
      SELECT at, since, until, recipe, started_at, ended_at FROM period JOIN allocation
        ON ended_at > since AND ended_at < until + (${LONGEST_ALLOCATION})
      UNION ALL SELECT at, since, until, recipe, started_at, ended_at FROM period JOIN allocation

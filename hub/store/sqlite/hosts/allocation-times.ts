@@ -29,7 +29,7 @@ export function allocationTimes(db: SqliteDatabase): AllocationTimes {
   const selectRanIn = db.prepare<[{ periods: string; now: number }], RanInPeriodRow>(
     `WITH period AS MATERIALIZED (
        SELECT key AS at, value ->> 'fromMs' AS since, value ->> 'untilMs' AS until FROM json_each(@periods))
-     SELECT at, recipe, sum(min(coalesce(ended_at, @now), until) - max(started_at, since)) AS ran FROM (
+     SELECT at, recipe, sum(max(0, min(coalesce(ended_at, @now), until) - max(started_at, since))) AS ran FROM (
        SELECT at, since, until, recipe, started_at, ended_at FROM period CROSS JOIN allocation
        WHERE ended_at > since AND ended_at < until + (${LONGEST_ALLOCATION})
        UNION ALL SELECT at, since, until, recipe, started_at, ended_at FROM period CROSS JOIN allocation
