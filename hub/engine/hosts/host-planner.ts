@@ -34,6 +34,7 @@ import type { AllocationBook } from './allocation-book.js';
 import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
 import { StartingInstances } from './starting-instances.js';
+import { SteadyTimes } from './steady-times.js';
 import type { UpstreamWishes } from './upstream-wishes.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
 
@@ -92,6 +93,7 @@ export class HostPlanner {
   /** Time since which no instance of an allocation that has joined is up. */
   readonly #uselessSinceMs = new Map<string, number>();
   readonly #startingInstances = new StartingInstances();
+  readonly #times: SteadyTimes;
   /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
   /** Time since which the workload manager of a recipe does not answer. */
@@ -109,6 +111,7 @@ export class HostPlanner {
 
   constructor(options: HostPlannerOptions) {
     this.#options = options;
+    this.#times = new SteadyTimes(options.clock);
   }
 
   reset(): void {
@@ -119,6 +122,7 @@ export class HostPlanner {
     this.#busySince.clear();
     this.#awaySinceMs.clear();
     this.#startingInstances.reset();
+    this.#times.reset();
     this.#followedDrains = null;
     this.#askedBack.clear();
     this.#justWanted.clear();
@@ -135,7 +139,9 @@ export class HostPlanner {
     const { isPaused, book, joined } = this.#options;
     const notes = await this.#notes();
     await this.#lookAfterOpen(notes);
-    this.#startingInstances.keep(new Set(book.all.map(({ id }) => id)));
+    const open = new Set(book.all.map(({ id }) => id));
+    this.#startingInstances.keep(open);
+    this.#times.keep(open);
     const planned = this.#parted([...(await this.#planned(notes)), ...joined.planned()]);
     const { groups, plan } = await this.#plan(planned);
     joined.ask(plan.wanted, groups.length > 0);
@@ -243,7 +249,7 @@ export class HostPlanner {
       const note = notes.get(recipe.name);
       const failed = failedStarts([...open, ...latest], { resumedAtMs: note?.resumedAtMs ?? null, nowMs });
       const isAway = this.#isAwayForLong(recipe.name, note);
-      const delayed = isAway ? [] : open.filter((each) => isDelayed(each, nowMs));
+      const delayed = isAway ? [] : open.filter((each) => this.#isDelayed(each));
       planned.push({
         recipe,
         allocations: open,
@@ -273,10 +279,11 @@ export class HostPlanner {
 
   /** Instances, by allocation, that have never come up since their agent joined a short while ago. */
   #starting({ joinWithinMs }: HostRecipe, open: readonly Allocation[]): ReadonlyMap<string, number> {
-    const { instances, clock } = this.#options;
+    const { instances } = this.#options;
     const starting = new Map<string, number>();
     for (const { id, state, joinedAtMs } of open) {
-      if (state !== 'JOINED' || joinedAtMs === null || clock.nowMs() - joinedAtMs > joinWithinMs) continue;
+      if (state !== 'JOINED' || joinedAtMs === null) continue;
+      if (this.#times.sinceMs(id, 'JOIN', joinedAtMs) > joinWithinMs) continue;
       const views = instances.findAgent(id)?.instances ?? [];
       starting.set(
         id,
@@ -385,14 +392,19 @@ export class HostPlanner {
 
   /** Whether allocations of another recipe wait at the same workload manager, and may start soon. */
   #isWantedByOthers({ name, managerKey }: HostRecipe): boolean {
-    const { recipes, book, clock } = this.#options;
-    const nowMs = clock.nowMs();
+    const { recipes, book } = this.#options;
     return recipes.some(
       (other) =>
         other.name !== name &&
         other.managerKey === managerKey &&
-        book.of(other.name).some((each) => isQueued(each) && !isDelayed(each, nowMs)),
+        book.of(other.name).some((each) => isQueued(each) && !this.#isDelayed(each)),
     );
+  }
+
+  /** Whether an allocation has been queued for so long that it may never start. */
+  #isDelayed(allocation: Allocation): boolean {
+    const { id, wantedAtMs } = allocation;
+    return isQueued(allocation) && this.#times.sinceMs(id, 'WISH', wantedAtMs) >= DELAYED_MS;
   }
 
   /** Takes note that the agent of an allocation has joined and has an instance that is up; tells whether it has not within its time. */
@@ -414,7 +426,8 @@ export class HostPlanner {
     }
     // A hub that was away meanwhile has not seen whether its agent joined.
     const uselessMs = this.#uselessForMs(id);
-    return nowMs - startedAtMs > recipe.joinWithinMs && uselessMs >= recipe.joinWithinMs;
+    const sinceMs = this.#times.sinceMs(id, 'START', startedAtMs);
+    return sinceMs > recipe.joinWithinMs && uselessMs >= recipe.joinWithinMs;
   }
 
   async #giveUpLate(allocation: Allocation, recipe: HostRecipe): Promise<void> {
@@ -429,12 +442,12 @@ export class HostPlanner {
   }
 
   async #lookAfterJoined(allocation: Allocation, recipe: HostRecipe): Promise<void> {
-    const { clock, instances } = this.#options;
+    const { instances } = this.#options;
     const { id } = allocation;
     const endMs = endMsOf(allocation, recipe.wallTimeMs);
     const drain = instances.drainOf(id);
     if (drain) return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
-    if (endMs !== null && clock.nowMs() >= endMs - recipe.drainBeforeMs)
+    if (endMs !== null && this.#times.untilMs(id, 'END', endMs) <= recipe.drainBeforeMs)
       return this.#drain(allocation, { cause: 'TIME', message: 'its time is nearly over' });
     const uselessMs = this.#uselessForMs(id);
     if (uselessMs >= recipe.joinWithinMs) {
@@ -495,11 +508,6 @@ export class HostPlanner {
 
 function isPausedBy(note: RecipeNote | undefined): boolean {
   return note !== undefined && note.pausedAtMs !== null;
-}
-
-/** Whether an allocation has been queued for so long that it may never start. */
-function isDelayed(allocation: Allocation, nowMs: number): boolean {
-  return isQueued(allocation) && nowMs - allocation.wantedAtMs >= DELAYED_MS;
 }
 
 /** Instances of the agent of an allocation, by class. */
