@@ -106,7 +106,7 @@ export function buildHosts(
     recipes,
     isPaused: () => shutdown.isPaused,
     ends: hostEnds,
-    ...{ drivers, drains, book, allocations, instances, queue, clock, joined, wishes, takesTasksOf },
+    ...{ drivers, drains, book, ended, allocations, instances, queue, clock, joined, wishes, takesTasksOf },
   });
   const hosts = new Hosts({
     ...{ drivers, planner, joined, book, ended, toldEnds },

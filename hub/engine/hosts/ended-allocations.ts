@@ -18,7 +18,10 @@ export interface EndedAllocationsOptions {
   readonly attempts: Pick<Attempts, 'lose'>;
   readonly drains: Pick<AgentDrains, 'undrain'>;
   readonly presence: Pick<Presence, 'forget'>;
-  readonly instances: Pick<Instances, 'agents' | 'findAgent' | 'forget' | 'isConnected' | 'drainOf'>;
+  readonly instances: Pick<
+    Instances,
+    'agents' | 'findAgent' | 'forget' | 'isConnected' | 'drains' | 'drainOf'
+  >;
   readonly log: Logger;
 }
 
@@ -35,14 +38,15 @@ export class EndedAllocations {
     this.#options = options;
   }
 
-  /** Finds those that were over when the last term ended, and not settled. Rejects as the store does. */
-  async start(term: number): Promise<void> {
+  /** Finds those that were over when the last term ended, and not settled. `isKnownOpen` tells those that are open. Rejects as the store does. */
+  async start(term: number, isKnownOpen: (id: string) => boolean): Promise<void> {
     const { queue, instances, allocations } = this.#options;
     this.#term = term;
     this.#unsettled.clear();
     const running = (await queue.running()).map(({ agentId }) => agentId);
     const known = instances.agents().map(({ id }) => id);
-    for (const id of new Set([...running, ...known])) {
+    const drained = [...instances.drains].map(({ agentId }) => agentId).filter((id) => !isKnownOpen(id));
+    for (const id of new Set([...running, ...known, ...drained])) {
       const allocation = await allocations.find(id);
       if (allocation && !isOpen(allocation)) this.#unsettled.set(id, allocation);
     }

@@ -31,6 +31,7 @@ import type { InstanceView } from '../../core/ports/nodes.js';
 import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Instances } from '../instances/instances.js';
 import type { AllocationBook } from './allocation-book.js';
+import type { EndedAllocations } from './ended-allocations.js';
 import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
 import { StartingInstances } from './starting-instances.js';
@@ -47,6 +48,7 @@ export interface HostPlannerOptions extends Omit<WaitingWorkOptions, 'hasRoom'> 
   /** Whose tasks an instance takes. */
   readonly takesTasksOf: (instance: NamedInstance) => TakesTasksOf;
   readonly book: AllocationBook;
+  readonly ended: Pick<EndedAllocations, 'add'>;
   readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
   readonly instances: Pick<
     Instances,
@@ -495,14 +497,25 @@ export class HostPlanner {
   ): Promise<void> {
     const { book, drains, drivers } = this.#options;
     this.#uselessSinceMs.delete(id);
+    if (!book.get(id)) return;
     await drains.drain(id, `recipe ${recipe}`);
     if (await book.move(id, 'drain', change)) drivers.get(recipe)?.wake();
+    else await this.#settleIfOver(id);
   }
 
   /** Drains the agent again when somebody has let it go on. */
   async #keepDrained({ id, recipe }: Allocation): Promise<void> {
-    const { drains, instances } = this.#options;
-    if (!instances.drainOf(id)) await drains.drain(id, `recipe ${recipe}`);
+    const { book, drains, instances } = this.#options;
+    if (!book.get(id) || instances.drainOf(id)) return;
+    await drains.drain(id, `recipe ${recipe}`);
+    await this.#settleIfOver(id);
+  }
+
+  /** Ends the drain of an agent whose allocation was over before the drain was stored. */
+  async #settleIfOver(id: string): Promise<void> {
+    const { book, ended } = this.#options;
+    const over = book.get(id) ? undefined : await book.overInStore(id);
+    if (over) await ended.add(over);
   }
 }
 

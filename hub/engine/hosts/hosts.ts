@@ -76,7 +76,7 @@ export class Hosts {
         'the recipe of an allocation is not configured any more: until it is back, the hub heeds the end of its time alone; end its job by the workload manager',
       );
     }
-    await ended.start(term);
+    await ended.start(term, (id) => book.get(id) !== undefined);
   }
 
   /** Begins to bring hosts, and to ask joined hubs for theirs. */
