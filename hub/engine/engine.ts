@@ -137,7 +137,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const waiting = buildWaiting(options, { ...before, ...agents, ...scheduling, ...hosts, caughtUp });
   const tasks = buildTasks(options, { ...before, ...scheduling, ...waiting });
   const studies = buildStudies(options, { ...before, ...scheduling });
-  const upkeep = buildUpkeep(options, { ...before, ...agents });
+  const upkeep = buildUpkeep(options, { ...before, ...agents, ...waiting });
   const logFollower = buildLogFollower(options, { ...before, ...agents, ...tasks });
   const nodes = liveNodes(instances.instances, caughtUp);
   const control = new InstanceControl(nodes, cluster.relay, nameOf(options.ownHub));

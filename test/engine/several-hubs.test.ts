@@ -1,6 +1,7 @@
 /** Several hubs on one store: each serves clients and agents, one schedules, and lost signals are made up for from the rows. */
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
+import type { TaskOutput } from '@workbench-hub/hub/engine/following/task-output';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { siteSetup } from '../support/engine/joined-site.js';
 import { createTask, LEASE_MS, SocketlessAgent } from '../support/engine/running-engine.js';
@@ -21,6 +22,8 @@ const BEGINNING = { attempt: 0, offset: 0 };
 /** Time within which those who follow a log are told. */
 const FOLLOWED_MS = 100;
 
+/** Output that a hub keeps, which is not among what others use of an engine. */
+const outputOf = (hub: JoinedHub) => (hub as JoinedHub & { readonly output: TaskOutput }).output;
 const statusOf = async (id: string) => (await c.tasks.get(id)).status;
 
 describe('a task', () => {
@@ -125,6 +128,20 @@ describe('a task', () => {
     };
     for (const { explanations } of [a, b, c])
       expect(await explanations.ofRequest([], null)).toMatchObject({ verdict: 'BUSY', estimate });
+  });
+
+  it('that ends at another hub than it began leaves no output there, although the signal was lost', async () => {
+    joined.lost.add('ENDED');
+    const agent = await SocketlessAgent.join(b);
+    const [id, other] = [await createTask(c), await createTask(c)];
+    const { ref } = agent.latest;
+    const { nodeId } = agent;
+    const moved = await SocketlessAgent.join(c, { id: agent.id, nodeId, running: [ref] });
+    await SocketlessAgent.join(b, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    expect(await moved.end(ref, 'OK')).toBe(true);
+    expect([id, other].map((each) => outputOf(b).tailOf(each)?.attempt)).toEqual([1, 1]);
+    await b.resync();
+    expect([id, other].map((each) => outputOf(b).tailOf(each)?.attempt)).toEqual([undefined, 1]);
   });
 
   it('that was canceled is told to its agent although the signal was lost', async () => {

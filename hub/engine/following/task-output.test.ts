@@ -1,3 +1,4 @@
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MAX_CANCELED, MAX_TAIL_LENGTH, readableTail, TaskOutput } from './task-output.js';
 
@@ -63,6 +64,20 @@ describe('the output of a running task', () => {
     expect(readableTail(output.tailOf('t'))).toBe('second');
   });
 
+  it('is gone when its attempt does not run, as the rows show that are read after it began', () => {
+    const [ended, moved, runs, fresh] = ['ended', 'moved', 'runs', 'fresh'].map((taskId) => ({
+      ...REF,
+      taskId,
+    })) as [AttemptRef, AttemptRef, AttemptRef, AttemptRef];
+    for (const ref of [ended, moved, runs]) output.expect('agent-1', ref);
+    output.beginComparison();
+    output.expect('agent-1', fresh);
+    const running = [runs, { ...moved, attempt: 2 }].map((ref) => ({ agentId: 'agent-1', ref }));
+    output.compare(running);
+    const kept = [ended, moved, runs, fresh].filter(({ taskId }) => output.tailOf(taskId));
+    expect(kept).toEqual([runs, fresh]);
+  });
+
   it('is gone when it is forgotten, and later pieces are ignored', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.forget('t');
@@ -93,6 +108,8 @@ describe('the output of a canceled task', () => {
     output.append('agent-1', REF, 0, 'elsewhere');
     output.onSignal.CANCELED?.(event({ agentId: 'agent-1', ref: REF }));
     output.onSignal.ENDED?.(event({ taskId: 't' }));
+    output.beginComparison();
+    output.compare([]);
     expect(output.tailOf('t')?.text).toBe('elsewhere');
     output.onTask.REMOVED?.(event({ taskId: 't' }));
     expect(output.tailOf('t')).toBeUndefined();

@@ -2,6 +2,7 @@
  *  after a cancellation. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { SignalListener } from '../../core/ports/signals.js';
+import type { RunningAttempt } from '../../core/ports/task-queue.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
 
 /** Length of the kept end of each output, in UTF-16 units. */
@@ -29,6 +30,8 @@ export class TaskOutput {
   readonly #tails = new Map<string, Tail>();
   /** Canceled tasks with a tail, in the order of their cancellation. */
   readonly #canceled = new Set<string>();
+  /** Tails that were kept when the running attempts began to be read. */
+  #compared: ReadonlySet<Tail> = new Set();
   readonly #followers = new Map<string, Set<() => void>>();
 
   readonly onTask: TaskSubscriber = {
@@ -75,6 +78,24 @@ export class TaskOutput {
       this.#tails.set(ref.taskId, { agentId, ref, start: 0, text: '' });
       this.#tell(ref.taskId);
     }
+  }
+
+  /** Begins a comparison: the running attempts are read after this call. */
+  beginComparison(): void {
+    this.#compared = new Set(this.#tails.values());
+  }
+
+  /** Forgets output that was kept when the comparison began and whose attempt does not run, after signals may have been lost. That of canceled
+   *  tasks stays. */
+  compare(running: readonly RunningAttempt[]): void {
+    const active = new Map(running.map(({ ref }) => [ref.taskId, ref]));
+    for (const tail of this.#compared) {
+      const { taskId } = tail.ref;
+      const ref = active.get(taskId);
+      if (this.#tails.get(taskId) !== tail || this.#canceled.has(taskId)) continue;
+      if (!ref || !sameAttempt(ref, tail.ref)) this.forget(taskId);
+    }
+    this.#compared = new Set();
   }
 
   /** Takes a piece of output that begins at `offset`. Parts that are known already are ignored, and so is output of attempts that

@@ -94,3 +94,14 @@ it('a task that is not sampled has no spans', () => {
   traces.canceled(task(0, null, null), 1700);
   expect(spans).toEqual([]);
 });
+
+it.each([
+  ['runs', { kind: 'OCCUPIED', agentId: 'agent-1', ref: claimed(2).ref } as const],
+  ['has ended', { kind: 'ENDED', taskId: 'task-1' } as const],
+])('the wait of a task is forgotten that %s at another hub', (_, signal) => {
+  traces.released(task(1, 1500), claimed(1).ref, 'CRASH', 2000);
+  if (signal.kind === 'OCCUPIED') traces.onSignal.OCCUPIED?.(signal);
+  else traces.onSignal.ENDED?.(signal);
+  traces.begun(claimed(2), 2600);
+  expect(shown()).toEqual([['attempt', TRACE, 1500, 2000, 'ERROR', 'CRASH']]);
+});

@@ -2,6 +2,7 @@
  *  end, from what the store holds, so that a restart of the hub in between changes nothing. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { LossKind } from '../../core/attempt-consequences.js';
+import type { SignalListener } from '../../core/ports/signals.js';
 import type { ClaimedTask } from '../../core/ports/task-queue.js';
 import type { TaskTracing } from '../../core/ports/tracing.js';
 import type { Completion, Task } from '../../core/task.js';
@@ -25,6 +26,12 @@ export class TaskTraces {
     REQUEUED: ({ task, ref, loss, requeuedAtMs }) => this.released(task, ref, loss, requeuedAtMs),
     ENDED: ({ task, ref, ending, endedAtMs }) => this.ended(task, ref, ending.status, endedAtMs),
     CANCELED: ({ task, canceledAtMs }) => this.canceled(task, canceledAtMs),
+  };
+
+  /** Changes at other hubs. */
+  readonly onSignal: SignalListener = {
+    OCCUPIED: ({ ref }) => void this.#waitingSince.delete(ref.taskId),
+    ENDED: ({ taskId }) => void this.#waitingSince.delete(taskId),
   };
 
   /** Trace context for the agent of the attempt; null when its trace is not kept. */

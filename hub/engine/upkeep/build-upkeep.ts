@@ -12,10 +12,12 @@ import type { AgentSpread } from '../agents/agent-spread.js';
 import type { HeldAttempts } from '../agents/held-attempts.js';
 import type { Leases } from '../agents/leases.js';
 import { type ResultWaiters, wakeForEnded } from '../following/result-waiters.js';
+import type { TaskOutput } from '../following/task-output.js';
 import type { Instances } from '../instances/instances.js';
 import type { ViewRefresh } from '../instances/view-refresh.js';
 import type { ResumableUploadService } from '../storage/resumable-upload-service.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import type { Explanations } from '../waiting/explanations.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import type { ClockWatch } from './clock-watch.js';
 import { LocalSweeper } from './local-sweeper.js';
@@ -50,6 +52,8 @@ interface Before {
   readonly held: HeldAttempts;
   readonly spread: AgentSpread;
   readonly resultWaiters: ResultWaiters;
+  readonly output: TaskOutput;
+  readonly explanations: Explanations;
   readonly webhooks: Webhooks | null;
   readonly uploads: ResumableUploadService;
 }
@@ -75,12 +79,19 @@ export function buildUpkeep(ports: UpkeepPorts, before: Before) {
 
 /** Reads everything again that is known from signals, in the order in which it is needed. */
 function resynchronization({ archive, runtime, log }: UpkeepPorts, before: Before): Resynchronization {
-  const { views, leases, held, spread, resultWaiters, webhooks } = before;
+  const { views, leases, held, spread, output, explanations, resultWaiters, webhooks } = before;
   return new Resynchronization({
-    refresh: () => views.refresh(),
+    refresh: () => {
+      output.beginComparison();
+      return views.refresh();
+    },
     steps: [
       (running) => leases.follow(running),
-      (running) => held.compare(running),
+      (running) => {
+        output.compare(running);
+        explanations.compare(running);
+        return held.compare(running);
+      },
       () => wakeForEnded(resultWaiters, archive),
       () => webhooks?.refresh(),
       () => spread.level(),

@@ -1,13 +1,13 @@
 /** Explanations of tasks that wait. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Cluster } from '../../core/ports/store.js';
+import type { Signals } from '../../core/ports/signals.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import { Explanations, type ExplanationsOptions } from './explanations.js';
 
 export interface WaitingPorts {
   readonly queue: TaskQueue;
-  readonly cluster: Pick<Cluster, 'signals'>;
+  readonly cluster: { readonly signals: Pick<Signals, 'hear'> };
   readonly defaultVersion: string | null;
   readonly runtime: Runtime;
 }
@@ -40,5 +40,6 @@ export function buildWaiting({ queue, cluster, defaultVersion, runtime }: Waitin
     waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
   cluster.signals.hear(explanations.onSignal);
+  cluster.signals.hear(explanations.onRunningSignal);
   return { explanations };
 }

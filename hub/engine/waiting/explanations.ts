@@ -13,7 +13,7 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceClass } from '../../core/idle-instances.js';
 import type { InstanceView } from '../../core/ports/nodes.js';
 import type { SignalListener } from '../../core/ports/signals.js';
-import type { QueuePlace, TaskQueue } from '../../core/ports/task-queue.js';
+import type { QueuePlace, RunningAttempt, TaskQueue } from '../../core/ports/task-queue.js';
 import { type FinishedRun, type RunTimeBook, runTimesKey } from '../../core/run-times.js';
 import type { Task } from '../../core/task.js';
 import type { TaskEnded, TaskSubscriber } from '../../core/task-events.js';
@@ -107,6 +107,16 @@ export class Explanations {
   /** Follows the running tasks. */
   get onRunningTask(): TaskSubscriber {
     return this.#running.onTask;
+  }
+
+  /** Follows tasks that end or return at other hubs. */
+  get onRunningSignal(): SignalListener {
+    return this.#running.onSignal;
+  }
+
+  /** Compares the tasks that are known to run with those that do, after signals may have been lost. */
+  compare(running: readonly RunningAttempt[]): void {
+    this.#running.compare(running);
   }
 
   /** Explains why this task waits. */

@@ -77,3 +77,43 @@ it('the run time of a task that was seen to start does not depend on the wall cl
   expect(running.runTimeMs({ ...ref, taskId: 'earlier' })).toBeNull();
   expect(running.runTimeMs({ ...ref, instanceId: 'on-earlier' })).toBeNull();
 });
+
+it('the start of a task is forgotten when it ends or returns at another hub, or is found not to run', () => {
+  const running = new RunningTasks({
+    queue: { runningOn: async () => [] },
+    runTimes: new RunTimeBook(),
+    clock,
+  });
+  const refs = ['ended', 'returned', 'gone', 'kept'].map((id) => ({
+    ...{ taskId: id, attempt: 1, instanceId: `on-${id}` },
+  }));
+  for (const ref of refs)
+    running.onTask.STARTED?.({
+      ...{ type: 'STARTED', ref, agentId: 'agent', task: task(ref.taskId), startedAtMs: 0 },
+    });
+  const known = () => refs.filter((ref) => running.runTimeMs(ref) !== null).map(({ taskId }) => taskId);
+  expect(known()).toEqual(['ended', 'returned', 'gone', 'kept']);
+  running.onSignal.ENDED?.({ kind: 'ENDED', taskId: 'ended' });
+  running.onSignal.RETURNED?.({ kind: 'RETURNED', taskId: 'returned' });
+  expect(known()).toEqual(['gone', 'kept']);
+  running.compare(refs.slice(3).map((ref) => ({ agentId: 'agent', ref })));
+  expect(known()).toEqual(['kept']);
+});
+
+it('the start of a task is forgotten when another one starts on its instance, or it starts on another instance', () => {
+  const running = new RunningTasks({
+    queue: { runningOn: async () => [] },
+    runTimes: new RunTimeBook(),
+    clock,
+  });
+  const start = (taskId: string, instanceId: string) => {
+    const ref = { taskId, attempt: 1, instanceId };
+    running.onTask.STARTED?.({ type: 'STARTED', ref, agentId: 'agent', task: task(taskId), startedAtMs: 0 });
+    return ref;
+  };
+  const [first, second] = [start('first', 'sim-1'), start('second', 'sim-1')];
+  running.onSignal.ENDED?.({ kind: 'ENDED', taskId: 'first' });
+  expect([first, second].map((ref) => running.runTimeMs(ref) !== null)).toEqual([false, true]);
+  const moved = start('second', 'sim-2');
+  expect([second, moved].map((ref) => running.runTimeMs(ref) !== null)).toEqual([false, true]);
+});

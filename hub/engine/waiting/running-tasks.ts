@@ -3,7 +3,8 @@ import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { InstanceView } from '../../core/ports/nodes.js';
-import type { TaskQueue } from '../../core/ports/task-queue.js';
+import type { SignalListener } from '../../core/ports/signals.js';
+import type { RunningAttempt, TaskQueue } from '../../core/ports/task-queue.js';
 import { type RunTimeBook, type RunTimes, runTimesKey } from '../../core/run-times.js';
 import { attemptOf, type Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
@@ -14,7 +15,7 @@ export interface RunningTasksOptions {
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
-/** A task that this process has seen to start. */
+/** A task that this hub has seen to start. */
 interface Started {
   readonly task: Task;
   readonly monotonicMs: number;
@@ -23,6 +24,8 @@ interface Started {
 export class RunningTasks {
   readonly #options: RunningTasksOptions;
   readonly #byInstance = new Map<string, Started>();
+  /** Ids of the instances of these tasks, by task. */
+  readonly #instanceOf = new Map<string, string>();
 
   constructor(options: RunningTasksOptions) {
     this.#options = options;
@@ -30,8 +33,13 @@ export class RunningTasks {
 
   readonly onTask: TaskSubscriber = {
     STARTED: ({ ref, task }) => {
+      const { taskId, instanceId } = ref;
       const monotonicMs = this.#options.clock.monotonicMs();
-      this.#byInstance.set(ref.instanceId, { task, monotonicMs });
+      const before = this.#byInstance.get(instanceId);
+      if (before) this.#instanceOf.delete(before.task.id);
+      this.#forgetTask(taskId);
+      this.#byInstance.set(instanceId, { task, monotonicMs });
+      this.#instanceOf.set(taskId, instanceId);
     },
     ENDED: ({ ref }) => this.#forget(ref),
     REQUEUED: ({ ref }) => this.#forget(ref),
@@ -40,8 +48,27 @@ export class RunningTasks {
     },
   };
 
+  /** Changes at other hubs. */
+  readonly onSignal: SignalListener = {
+    ENDED: ({ taskId }) => this.#forgetTask(taskId),
+    RETURNED: ({ taskId }) => this.#forgetTask(taskId),
+  };
+
+  /** Forgets all tasks that do not run, after signals may have been lost. */
+  compare(running: readonly RunningAttempt[]): void {
+    const ids = new Set(running.map(({ ref }) => ref.taskId));
+    for (const taskId of this.#instanceOf.keys()) if (!ids.has(taskId)) this.#forgetTask(taskId);
+  }
+
+  #forgetTask(taskId: string): void {
+    const instanceId = this.#instanceOf.get(taskId);
+    if (instanceId !== undefined) this.#forget({ taskId, instanceId });
+  }
+
   #forget({ taskId, instanceId }: Pick<AttemptRef, 'taskId' | 'instanceId'>): void {
-    if (this.#byInstance.get(instanceId)?.task.id === taskId) this.#byInstance.delete(instanceId);
+    if (this.#byInstance.get(instanceId)?.task.id !== taskId) return;
+    this.#byInstance.delete(instanceId);
+    this.#instanceOf.delete(taskId);
   }
 
   /** Run time of a task that ends now, which does not depend on changes of the wall clock; null when this process has not seen its start. */
