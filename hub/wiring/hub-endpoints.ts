@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Task } from '../core/task.js';
 import { diskSpace } from '../files/disk-space.js';
+import { DiskWatch } from '../files/disk-watch.js';
 import { actuatorEndpoints } from '../http/endpoints/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from '../http/endpoints/actuator/logfile-endpoint.js';
 import { prometheusEndpoint } from '../http/endpoints/actuator/prometheus-endpoint.js';
@@ -49,7 +50,6 @@ import { upstreamListEndpoint } from '../http/endpoints/x/upstream-list-endpoint
 import { userEndpoints } from '../http/endpoints/x/user-endpoints.js';
 import { refreshCookie } from '../http/wire/refresh-cookie.js';
 import { METRICS_TYPE } from '../metrics/hub-metrics.js';
-import { DiskWatch } from '../system/disk-watch.js';
 import { serverInfo } from '../system/server-info.js';
 import type { HubParts } from './hub-parts.js';
 import { signOnWays } from './oidc-sign-on.js';

@@ -273,7 +273,15 @@ export const SEVERAL_HUBS: PagePromises = {
         test(CLUSTER, 'are removed when nobody has seen their hub for a day'),
       ],
     },
-    { begins: '- Remaining waiting times', heldBy: PROMISES_NOTHING },
+    {
+      begins: '- Each hub knows the run times',
+      heldBy: [
+        test(
+          'test/engine/several-hubs.test.ts',
+          'that has finished tells all hubs its run time, whatever the wall clock does, and they expect it of similar tasks',
+        ),
+      ],
+    },
     { begins: '- A network file system that', heldBy: PROMISES_NOTHING },
   ],
 };

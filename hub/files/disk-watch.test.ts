@@ -1,6 +1,6 @@
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { expect, it } from 'vitest';
-import type { diskSpace } from '../files/disk-space.js';
+import type { diskSpace } from './disk-space.js';
 import { DiskWatch } from './disk-watch.js';
 
 const SPACE = { totalBytes: 1000, freeBytes: 250, exists: true };

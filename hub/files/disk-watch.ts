@@ -1,7 +1,7 @@
 /** Space of a disk that may be broken. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import { diskSpace } from '../files/disk-space.js';
+import { diskSpace } from './disk-space.js';
 
 type DiskSpace = Awaited<ReturnType<typeof diskSpace>>;
 
