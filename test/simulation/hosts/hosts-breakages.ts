@@ -4,15 +4,17 @@ import type { HostsBreakage } from './hosts-world.js';
 export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
   {
     name: 'a hub forgets its allocations when it is restarted',
+    fromSeed: 2,
     hub: ({ allocations }) => ({ allocations: { ...allocations, open: async () => [] } }),
   },
   {
     name: 'a workload manager that does not answer counts as one without jobs',
-    fromSeed: 17,
+    fromSeed: 85,
     manager: (manager) => ({ ...manager, jobs: (names) => manager.jobs(names).catch(() => []) }),
   },
   {
     name: 'a job whose submit is not answered is handed in again at once',
+    fromSeed: 6,
     manager: (manager) => ({
       ...manager,
       submit: (launch) => manager.submit(launch).catch(() => manager.submit(launch)),
@@ -20,7 +22,7 @@ export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
   },
   {
     name: 'a cancel that is not answered counts as done',
-    fromSeed: 80,
+    fromSeed: 82,
     manager: (manager, world) => ({
       ...manager,
       cancel: (name) => (world.happens(0.5) ? Promise.resolve() : manager.cancel(name)),
@@ -28,7 +30,7 @@ export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
   },
   {
     name: 'a job that was canceled is taken to be over for ever',
-    fromSeed: 11,
+    fromSeed: 13,
     manager: (manager) => {
       const over = new Set<string>();
       return {
@@ -43,6 +45,7 @@ export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
   },
   {
     name: 'the end of a host is taken to be later than it is',
+    fromSeed: 9,
     manager: (manager) => ({
       ...manager,
       jobs: async (names) =>
@@ -54,6 +57,7 @@ export const HOSTS_BREAKAGES: readonly HostsBreakage[] = [
   },
   {
     name: 'a job that waits counts as ended',
+    fromSeed: 18,
     manager: (manager, world) => ({
       ...manager,
       jobs: async (names) =>

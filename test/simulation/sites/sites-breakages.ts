@@ -5,6 +5,7 @@ import type { SitesBreakage } from './sites-world.js';
 export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   {
     name: 'a hub forgets its loans when it is restarted',
+    fromSeed: 3,
     hub: ({ loans }) => ({ loans: { ...loans, all: async () => [] } }),
   },
   {
@@ -14,6 +15,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   },
   {
     name: 'a hub ignores some assignments of its upstream',
+    fromSeed: 7,
     link: (hub, world) => ({
       ...hub,
       join: (address, listener, signal) =>
@@ -31,6 +33,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   },
   {
     name: 'a hub tells nothing of its instances after it has joined',
+    fromSeed: 2,
     link: (hub) => ({
       ...hub,
       join: (address, listener, signal) => {
@@ -42,7 +45,7 @@ export const SITES_BREAKAGES: readonly SitesBreakage[] = [
   },
   {
     name: 'what was wanted of a hub once is wanted for as long as its upstream asks',
-    fromSeed: 54,
+    fromSeed: 56,
     link: (hub) => {
       let once: readonly WantedInstances[] = [];
       return {
