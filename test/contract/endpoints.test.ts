@@ -83,14 +83,13 @@ describe('the routes', () => {
   it.each([...new Set(THERE.map(({ path }) => path))])(
     'answer other methods of %s with 405 and Allow',
     async (path) => {
-      // For paths like GET task/list/..., the endpoint of another path with a parameter responds, too.
-      const there = THERE.filter((other) => matches(other.path, url(path))).map(({ method }) => method);
-      const allowed = new Set(there.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
-      for (const method of METHODS.filter((other) => !allowed.has(other))) {
+      const allowed = THERE.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
+      for (const method of METHODS.filter((other) => !allowed.includes(other))) {
         const answer = await api.call(method, url(path), method === 'GET' ? {} : { raw: '{}' });
-        const allow = answer.headers.get('allow') ?? '';
-        expectError(answer, 405, url(path), `${method} is not allowed here, only ${allow}`);
-        expect(allow.split(', ').sort()).toEqual([...allowed].sort());
+        // For paths like GET task/list/..., the endpoint of another path with a parameter responds.
+        if (THERE.some((other) => other.method === method && matches(other.path, url(path)))) continue;
+        expectError(answer, 405, url(path), `${method} is not allowed here, only ${allowed.join(', ')}`);
+        expect(answer.headers.get('allow')).toBe(allowed.join(', '));
       }
     },
   );
@@ -128,7 +127,7 @@ describe('the routes', () => {
 
   it.each(PAGES)('serve the page %s for GET only', async (path) => {
     expect((await api.get(path)).status).toBe(200);
-    expectError(await api.delete(path), 405, path, 'DELETE is not allowed here, only GET, HEAD');
+    expectError(await api.delete(path), 405, path, 'DELETE is not allowed here, only GET');
   });
 
   it.each(['/livez', '/actuator/info', '/api/2.0/workbench/task/list', '/openapi.json', '/docs'])(

@@ -36,10 +36,10 @@ export class Routes {
   /** Refusal of a request that no route has matched: METHOD_NOT_ALLOWED or UNKNOWN_PATH. */
   refusalOfUnmatched(context: Context): HubError {
     this.#refuse(context);
-    const [matches] = this.#router.match('ALL', context.req.path);
-    const found = matches.map(([routed]) => routed).filter(({ path }) => isSpelled(context, path));
-    if (found.length === 0) return unknownPath();
-    const methods = allowedOf(found).join(', ');
+    const [[match]] = this.#router.match('ALL', context.req.path);
+    const found = match && isSpelled(context, match[0].path) ? match[0] : undefined;
+    if (!found) return unknownPath();
+    const methods = found.methods.join(', ');
     context.header('Allow', methods);
     return new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods}`);
   }
@@ -52,12 +52,6 @@ export class Routes {
     this.#router.add('ALL', path, added);
     return added;
   }
-}
-
-/** Methods of all paths that match, as one with a parameter beside a static one; HEAD is answered wherever GET is. */
-function allowedOf(paths: readonly RoutedPath[]): string[] {
-  const methods = paths.flatMap((path) => path.methods);
-  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
 }
 
 function isSpelled({ env, req }: Context, path: string): boolean {
