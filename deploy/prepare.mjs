@@ -10,7 +10,7 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const HIDDEN_LOCK_FILE = 'node_modules/.package-lock.json';
 
-/** Exists from before an installation is changed until the scripts of its packages have run. */
+/** File that exists while an installation is changed, until the scripts of its packages have run. */
 const INCOMPLETE = '.incomplete-installation';
 
 /** Projects that hub, agent, the instance programs and wb consist of. */
@@ -37,7 +37,7 @@ export async function prepare({ log = console.log, forDevelopment = true, whenBu
     // Packages of development that are there are not removed.
     const wanted = forDevelopment || hasDevelopmentPackages();
     const scripts = await install(log, wanted);
-    // To compile SQLite takes minutes, of one core.
+    // Compiling SQLite takes one core for minutes.
     await allOf([scripts?.(), build(log, wanted).then(whenBuilt)]);
   } finally {
     release();

@@ -39,7 +39,7 @@ function tooMany(): Response {
   );
 }
 
-/** What each reading of the log finds: status and attempt of the task, offset and text of the part. */
+/** Findings of each reading of the log: status and attempt of the task, offset and text of the part. */
 type Reading = readonly [status: string, attempt: number, offset: number, text: string];
 
 /** A hub that follows no log after this one of its streams, and whose task changes after each reading of its log. */

@@ -105,7 +105,7 @@ export class TaskDetailsReader {
     const { tasks, archive } = this.#options;
     await tasks.get(id);
     const { outputFiles } = await archive.filesOf(id);
-    // None, too, of a task that was deleted meanwhile.
+    // A task that was deleted meanwhile has none either.
     if (outputFiles.length === 0) await tasks.get(id);
     return [...outputFiles].sort((a, b) => (a.path < b.path ? -1 : 1));
   }

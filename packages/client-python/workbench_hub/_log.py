@@ -92,7 +92,7 @@ class WindowReader:
         return fresh
 
     def _after_window(self, text: str) -> str:
-        """What follows the last window in the whole text, of which some was skipped before it."""
+        """The text after the last window in the whole text, of which some was skipped before it."""
         at = text.find(self._window)
         return self._after_overlap(text) if at < 0 else text[at + len(self._window) :]
 

@@ -49,7 +49,7 @@ export type SessionState =
       readonly fault?: unknown;
     };
 
-/** Told to the other tabs: a token with its user, or the end of the session. */
+/** Message to the other tabs: a token with its user, or the end of the session. */
 type Message = { readonly token: string; readonly username: string } | { readonly ended: true };
 type Send = (path: string, init: RequestInit) => Promise<Response>;
 

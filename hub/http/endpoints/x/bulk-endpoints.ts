@@ -39,7 +39,7 @@ const timestamp = (description: string) =>
       override: shown({ type: 'string', format: 'date-time' }),
     });
 
-/** An empty list would match all tasks, as none does. */
+/** Refusal of an empty list, which would match every task, as a filter without the field does. */
 const NOT_EMPTY = { error: 'must have at least one element; left out, any matches' };
 
 const conditions = {
