@@ -111,6 +111,33 @@ describe('a blob', () => {
     await rejected;
   });
 
+  test('has all tries for a job that joins its download, however many are used, and no more', async () => {
+    const failTimes = async (times: number) => {
+      for (let failed = 0; failed < times; failed++) {
+        await runtime.advance(10_000);
+        downloads.at(-1)?.reject(broken);
+      }
+    };
+    const outcomes: string[] = [];
+    const pin = (name: string) =>
+      contents.pin(FILE, NEVER).then(
+        () => void outcomes.push(`${name} has it`),
+        (error: unknown) => void outcomes.push(`${name}: ${error instanceof Error ? error.message : error}`),
+      );
+    const failure = 'an input file could not be fetched from the hub: cut';
+    void pin('first');
+    await failTimes(4);
+    void pin('second');
+    void pin('third');
+    await failTimes(5);
+    expect(outcomes).toEqual([`first: ${failure}`]);
+    expect(downloads).toHaveLength(9);
+    await failTimes(1);
+    await runtime.advance(10_000);
+    expect(outcomes.slice(1)).toEqual([`second: ${failure}`, `third: ${failure}`]);
+    expect(downloads).toHaveLength(10);
+  });
+
   test('is resumed where it broke off, as long as there is progress', async () => {
     const pinned = contents.pin(FILE, NEVER);
     for (let times = 1; times <= 20; times++) {

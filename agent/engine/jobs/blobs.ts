@@ -1,4 +1,5 @@
-/** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob. */
+/** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob, and each has all tries from its own request
+ *  on. */
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
@@ -25,6 +26,9 @@ export interface BlobsOptions {
 }
 
 const NOT_STORED = 'an input file could not be stored';
+
+/** The tries of a download are used up. */
+class TriesUsedUp extends JobFailed {}
 
 interface Download {
   readonly done: Promise<void>;
@@ -54,13 +58,27 @@ export class Blobs {
   }
 
   async #share(file: FileRef, signal: AbortSignal): Promise<void> {
-    let download = this.#downloads.get(file.digest);
-    if (!download) {
-      const abort = new AbortController();
-      const done = this.#download(file, abort.signal).finally(() => this.#forget(file.digest, abort));
-      download = { done, abort, users: 0 };
-      this.#downloads.set(file.digest, download);
+    const former = this.#downloads.get(file.digest);
+    if (former) {
+      try {
+        return await this.#use(former, file, signal);
+      } catch (error) {
+        // Its tries had begun before this job.
+        if (!(error instanceof TriesUsedUp)) throw error;
+      }
     }
+    await this.#use(this.#downloads.get(file.digest) ?? this.#begin(file), file, signal);
+  }
+
+  #begin(file: FileRef): Download {
+    const abort = new AbortController();
+    const done = this.#download(file, abort.signal).finally(() => this.#forget(file.digest, abort));
+    const download = { done, abort, users: 0 };
+    this.#downloads.set(file.digest, download);
+    return download;
+  }
+
+  async #use(download: Download, file: FileRef, signal: AbortSignal): Promise<void> {
     download.users++;
     try {
       await abortable(download.done, signal);
@@ -133,5 +151,5 @@ function lastingFaultOf(error: unknown, { digest }: FileRef, linkEnded: AbortSig
 function notFetched(error: unknown): Error {
   const what = 'an input file could not be fetched from the hub';
   // A process with too many open files reaches no hub either.
-  return hostFaultOf(what, error) ?? new JobFailed(`${what}: ${messageOf(error)}`, { cause: error });
+  return hostFaultOf(what, error) ?? new TriesUsedUp(`${what}: ${messageOf(error)}`, { cause: error });
 }
