@@ -1,6 +1,6 @@
 /** The driver of studies, when it is not told what happens. */
 import type { StudyDefinition } from '@workbench-hub/hub/core/studies/study';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { engine, engineForEachTest } from '../support/engine/engine-for-each-test.js';
 
 engineForEachTest();
@@ -36,5 +36,23 @@ describe('a study', () => {
       study: { state: 'FINISHED' },
       counts: { CANCELED: 1 },
     });
+  });
+});
+
+describe('the sweep', () => {
+  it('removes the studies after one that cannot be removed, and that one when it can', async () => {
+    const first = await createStudy();
+    const second = await createStudy();
+    for (const { taskId } of [first, second])
+      await engine.store.queue.cancel([taskId], ['WAITING'], engine.runtime.clock.nowMs());
+    await engine.runtime.advance(10_000);
+    engine.runtime.skip(31 * 86_400_000);
+    vi.spyOn(engine.store.studies, 'remove').mockRejectedValueOnce(new Error('statement timeout'));
+    await engine.sweep();
+    expect(await engine.studies.get(first.id)).toMatchObject({ study: { state: 'FINISHED' } });
+    await expect(engine.studies.get(second.id)).rejects.toMatchObject({ code: 'STUDY_NOT_FOUND' });
+    expect(engine.log).toContainEqual(expect.objectContaining({ swept: `study ${first.id}` }));
+    await engine.sweep();
+    await expect(engine.studies.get(first.id)).rejects.toMatchObject({ code: 'STUDY_NOT_FOUND' });
   });
 });

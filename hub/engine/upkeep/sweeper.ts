@@ -133,8 +133,14 @@ export class Sweeper {
   async #removeStudies(): Promise<number> {
     const { studies, runtime, keepEndedForMs } = this.#options;
     const ids = await studies.endedBefore(runtime.clock.nowMs() - keepEndedForMs, STUDY_BATCH);
-    for (const id of ids) await studies.remove(id);
-    return ids.length;
+    let removed = 0;
+    for (const id of ids) {
+      removed += await this.#step(`study ${id}`, async () => {
+        await studies.remove(id);
+        return 1;
+      });
+    }
+    return removed;
   }
 
   async #removeUnusedGroups(): Promise<void> {
