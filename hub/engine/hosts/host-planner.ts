@@ -2,26 +2,17 @@
  * The planner of hosts: it compares what waits with what is there and coming, wants allocations, and drains those that are not needed, whose
  * time is nearly over, or whose agent does not join. One look wants nothing by itself: two in a row must.
  */
-
-import { attemptKey } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
 import { endMsOf, usableMs } from '../../core/hosts/host-end.js';
 import { hostHoursByUser, reservedHostHours } from '../../core/hosts/host-hours.js';
-import {
-  areOfRecipe,
-  type HostRecipe,
-  type NamedInstance,
-  partedInstances,
-} from '../../core/hosts/host-recipe.js';
+import { areOfRecipe, type HostRecipe, partedInstances } from '../../core/hosts/host-recipe.js';
 import {
   type HostPlan,
   type PlannedRecipe,
   planHosts,
   roomByUser,
-  type Supply,
-  type TakesTasksOf,
   type WaitingGroup,
   type WantedAllocation,
 } from '../../core/hosts/plan.js';
@@ -32,6 +23,7 @@ import type { AgentDrains } from '../agents/agent-drains.js';
 import type { Instances } from '../instances/instances.js';
 import type { AllocationBook } from './allocation-book.js';
 import type { EndedAllocations } from './ended-allocations.js';
+import { HostSupply, type HostSupplyOptions } from './host-supply.js';
 import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
 import { StartingInstances } from './starting-instances.js';
@@ -39,14 +31,12 @@ import { SteadyTimes } from './steady-times.js';
 import type { UpstreamWishes } from './upstream-wishes.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
 
-export interface HostPlannerOptions extends Omit<WaitingWorkOptions, 'hasRoom'> {
+export interface HostPlannerOptions extends Omit<WaitingWorkOptions, 'hasRoom'>, HostSupplyOptions {
   readonly recipes: readonly HostRecipe[];
   /** By name of the recipe. */
   readonly drivers: ReadonlyMap<string, Pick<RecipeDriver, 'wake' | 'whyNotJoined'>>;
   readonly joined: Pick<JoinedRecipes, 'planned' | 'ask' | 'isExpecting'>;
   readonly wishes: Pick<UpstreamWishes, 'groups'>;
-  /** Whose tasks an instance takes. */
-  readonly takesTasksOf: (instance: NamedInstance) => TakesTasksOf;
   readonly book: AllocationBook;
   readonly ended: Pick<EndedAllocations, 'add'>;
   readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
@@ -71,14 +61,10 @@ const BETWEEN_LOOKS_MS = 500;
 const SURPLUS_MS = 10_000;
 /** Latest allocations of a recipe by which failures in a row are counted. */
 const LATEST = 20;
-/** Time within which an idle instance is expected to take a task that waits and fits it. */
-const TAKES_TASKS_MS = 3000;
 /** Time without an answer after which hosts that a workload manager was asked for keep none from other recipes. */
 const AWAY_FOR_LONG_MS = 120_000;
 /** Time from the wish for an allocation after which it is delayed while its job is queued. */
 const DELAYED_MS = 10 * 60_000;
-/** Time on one attempt after which an instance does not count as soon free. */
-const BUSY_FOR_LONG_MS = 60_000;
 /** Idle time of a host after which it is given back for another recipe whose allocations wait. */
 const IDLE_FOR_OTHERS_MS = 10_000;
 
@@ -95,13 +81,12 @@ export class HostPlanner {
   /** Time since which no instance of an allocation that has joined is up. */
   readonly #uselessSinceMs = new Map<string, number>();
   readonly #startingInstances = new StartingInstances();
+  readonly #supply: HostSupply;
   readonly #times: SteadyTimes;
   /** Instances of the agents of a recipe as they have joined, which know more than the configuration. */
   readonly #joinedInstances = new Map<string, HostRecipe['instances']>();
   /** Time since which the workload manager of a recipe does not answer. */
   readonly #awaySinceMs = new Map<string, number>();
-  /** Attempts that instances work on, or an empty text for one of another hub, and the time since which this hub has seen them. */
-  readonly #busySince = new Map<string, { readonly key: string; readonly sinceMs: number }>();
   /** Time of the latest request to give all allocations back that this term has followed, by recipe; null before its first look. */
   #followedDrains: ReadonlyMap<string, number | null> | null = null;
   /** Allocations that an administrator has asked back and that do not drain yet: another change of theirs may have come first. */
@@ -114,6 +99,7 @@ export class HostPlanner {
   constructor(options: HostPlannerOptions) {
     this.#options = options;
     this.#times = new SteadyTimes(options.clock);
+    this.#supply = new HostSupply(options);
   }
 
   reset(): void {
@@ -121,7 +107,7 @@ export class HostPlanner {
     this.#lastWantedAtMs = Number.NEGATIVE_INFINITY;
     this.#surplusSinceMs.clear();
     this.#uselessSinceMs.clear();
-    this.#busySince.clear();
+    this.#supply.reset();
     this.#awaySinceMs.clear();
     this.#startingInstances.reset();
     this.#times.reset();
@@ -158,7 +144,7 @@ export class HostPlanner {
     planned: readonly PlannedRecipe[],
   ): Promise<{ readonly groups: readonly WaitingGroup[]; readonly plan: HostPlan }> {
     const { isPaused, wishes } = this.#options;
-    const supply = this.#supply();
+    const supply = this.#supply.read();
     const own = isPaused() ? [] : await this.#waitingWork(planned);
     const ofUpstreams = isPaused() ? [] : wishes.groups();
     const plan = planHosts(own, supply, planned);
@@ -293,45 +279,6 @@ export class HostPlanner {
       );
     }
     return starting;
-  }
-
-  /** Instances by class, and by whose tasks they take. One that has been idle for a while although tasks wait that fit it cannot take them: it
-   *  has no time for them, say. */
-  #supply(): Supply[] {
-    const { instances, clock, takesTasksOf } = this.#options;
-    const byClass = new Map<string, Supply & { idle: number; busy: number }>();
-    this.#forgetIdle();
-    for (const { profile, status, working, lent, drain } of instances.list()) {
-      const takes = takesTasksOf(profile);
-      const isKept = lent !== undefined && lent !== 'OFFERED' && takes !== 'UPSTREAMS';
-      if (status !== 'UP' || drain !== null || isKept) continue;
-      const { version, labels, runs } = profile;
-      const key = `${takes} ${classKey(profile)}`;
-      const instanceClass = { version, labels, runs };
-      const ofClass = byClass.get(key) ?? { ...{ instanceClass, takes }, idle: 0, busy: 0 };
-      byClass.set(key, ofClass);
-      const idleSinceMs = instances.idleSinceMsOf(profile.id);
-      if (working) ofClass.busy += Number(!this.#isBusyForLong(profile.id));
-      else if (idleSinceMs !== null && clock.monotonicMs() - idleSinceMs < TAKES_TASKS_MS) ofClass.idle++;
-    }
-    return [...byClass.values()];
-  }
-
-  #forgetIdle(): void {
-    for (const id of this.#busySince.keys())
-      if (!this.#options.instances.find(id)?.working) this.#busySince.delete(id);
-  }
-
-  /** Whether an instance has worked on one attempt for so long that it is not soon free, however short the tasks are that wait. */
-  #isBusyForLong(instanceId: string): boolean {
-    const { instances, clock } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const attempt = instances.attemptOn(instanceId);
-    const key = attempt ? attemptKey(attempt) : '';
-    const known = this.#busySince.get(instanceId);
-    const sinceMs = known?.key === key ? known.sinceMs : nowMs;
-    this.#busySince.set(instanceId, { key, sinceMs });
-    return nowMs - sinceMs > BUSY_FOR_LONG_MS;
   }
 
   async #giveUpSurplus(surplus: readonly Allocation[]): Promise<void> {
