@@ -111,7 +111,7 @@ describe('a change of all tasks that match', () => {
     [{ filter: { from: 'today' }, dryRun: true }, /^filter\.from: must be a timestamp/],
     [
       { filter: { status: [], instance: [] }, dryRun: false },
-      /^filter\.status: must have at least one element; left out, any matches; filter\.instance: must have/,
+      /^filter\.status: must have at least one element; leave the field out to match any; filter\.instance: must have/,
     ],
     [{ filter: { name: `*${'x'.repeat(300)}` }, dryRun: true }, /^filter\.name: with wildcards/],
   ])('is refused with %j', async (json, message) => {

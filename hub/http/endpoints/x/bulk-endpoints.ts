@@ -40,7 +40,7 @@ const timestamp = (description: string) =>
     });
 
 /** Refusal of an empty list, which would match every task, as a filter without the field does. */
-const NOT_EMPTY = { error: 'must have at least one element; left out, any matches' };
+const NOT_EMPTY = { error: 'must have at least one element; leave the field out to match any' };
 
 const conditions = {
   ...patternFields(pattern),
