@@ -64,7 +64,7 @@ async function build(log, hasTypes) {
   log(`Build: done in ${seconds(started)} s.`);
 }
 
-/** Puts missing packages in place; returns what runs the scripts of all of them, when those have not run. */
+/** Puts missing packages in place; returns a function that runs the scripts of all packages, unless these have run. */
 async function install(log, forDevelopment) {
   if (isInstalled(forDevelopment)) {
     log('Packages: up to date.');
