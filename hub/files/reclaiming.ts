@@ -10,10 +10,13 @@
  * first look, nobody holds it, and nothing refers to it at the second look. A hub that needs a blob holds it first and then renews
  * it: either it is held when the hub is asked, or its removal finds it renewed, or the hub finds it gone. One that was renewed stays
  * in the log until a later pass: the hub that renewed it may be killed before it refers to it.
+ *
+ * Files that cannot be removed keep none behind them in the log: a pass goes past them, and those after it come back to them.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../core/errors.js';
 import type { BlobForm, InlineBlobs, OtherHolders, UnusedBlob } from '../core/ports/blobs.js';
 import { type BlobLocks, blobKey } from './blob-locks.js';
 import type { BlobPlace } from './blob-place.js';
@@ -48,6 +51,13 @@ export interface ReclaimingOptions {
 
 const BATCH = 100;
 
+/** Batches of which no file could be removed, after which a pass ends: when that is so of all files, it does not try each. */
+const MAX_STUCK_BATCHES = 10;
+
+/** Shortest time between two log lines about files that cannot be removed, and the digests that one names. */
+const STUCK_LOG_MS = 60_000;
+const LOGGED_DIGESTS = 10;
+
 /** Delay until blobs that were held or could not be removed are tried again, which doubles up to a limit. */
 const AGAIN_MS = 1000;
 const MAX_AGAIN_MS = 8000;
@@ -58,13 +68,24 @@ const UNASKED_MS = 3_600_000;
 /** Time of use that no blob has: what was not there at the first look stays. */
 const NEVER_MS = -1;
 
+export interface Removal {
+  readonly removed: number;
+  /** Those that must stay for another reason than a reference. */
+  readonly left: readonly BlobForm[];
+  /** Whether there were files to remove, and none of them could be. */
+  readonly isStuck: boolean;
+}
+
 export class Reclaiming {
   readonly #options: ReclaimingOptions;
   /** Blobs that never had a reference. */
   readonly #abandoned = new Map<string, BlobForm>();
   readonly #loop: Loop;
+  /** Number in the log after which the next pass begins. */
+  #afterId = 0;
   #isPlanned = false;
   #againMs = AGAIN_MS;
+  #nextStuckLogMs = 0;
 
   constructor(options: ReclaimingOptions) {
     this.#options = options;
@@ -82,11 +103,8 @@ export class Reclaiming {
     return this.#loop.passed();
   }
 
-  /** Removes the blobs that are unreferenced and not held; resolves with their number and with those that must stay for
-   *  another reason than a reference. */
-  async remove(
-    blobs: readonly BlobForm[],
-  ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
+  /** Removes the blobs that are unreferenced and not held. */
+  async remove(blobs: readonly BlobForm[]): Promise<Removal> {
     const distinct = [
       ...new Map(
         blobs.map(({ digest, encrypted }) => [blobKey({ digest, encrypted }), { digest, encrypted }]),
@@ -94,10 +112,10 @@ export class Reclaiming {
     ];
     if (!this.#options.others) return this.#removeAll(distinct);
     const { leaving, left } = await this.#lookAndAsk(distinct, this.#options.others);
-    if (leaving.length === 0) return { removed: 0, left };
-    await this.#removeAll(leaving);
+    if (leaving.length === 0) return { removed: 0, left, isStuck: false };
+    const { isStuck } = await this.#removeAll(leaving);
     const stayed = await this.#found(leaving);
-    return { removed: leaving.length - stayed.length, left: [...left, ...stayed] };
+    return { removed: leaving.length - stayed.length, left: [...left, ...stayed], isStuck };
   }
 
   /** Unreferenced blobs that nobody holds, and those that must stay for another reason than a reference. */
@@ -130,7 +148,8 @@ export class Reclaiming {
     const found: LeavingBlob[] = [];
     for (const { digest, encrypted } of blobs) {
       const storedAtMs = encrypted ? undefined : storedAt.get(digest);
-      const fileUsedAtMs = await place.usedAtMs(nameOf({ digest, encrypted }));
+      // A file that cannot be looked at cannot be removed either, which says so.
+      const fileUsedAtMs = await place.usedAtMs(nameOf({ digest, encrypted })).catch(ofOneFile(NEVER_MS));
       if (storedAtMs !== undefined || fileUsedAtMs !== undefined)
         found.push({
           digest,
@@ -142,36 +161,49 @@ export class Reclaiming {
     return found;
   }
 
-  async #removeAll(
-    distinct: readonly LeavingBlob[],
-  ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
+  async #removeAll(distinct: readonly LeavingBlob[]): Promise<Removal> {
     const { inline, locks, holds, isPostponed } = this.#options;
     return locks.allLocked(distinct, async () => {
       const { unreferenced, held } = await inline.removeUnreferenced(distinct, (blob) => holds.has(blob));
       if (unreferenced.length > 0 && (await isPostponed()))
-        return { removed: 0, left: [...held, ...unreferenced] };
+        return { removed: 0, left: [...held, ...unreferenced], isStuck: false };
       const stuck = await this.#removeFiles(unreferenced);
-      return { removed: unreferenced.length - stuck.length, left: [...held, ...stuck] };
+      const removed = unreferenced.length - stuck.length;
+      return { removed, left: [...held, ...stuck], isStuck: stuck.length > 0 && removed === 0 };
     });
   }
 
-  /** Resolves with the blobs whose files could not be removed; rejects when that is so of all of several. */
+  /** Resolves with the blobs whose files could not be removed. */
   async #removeFiles(blobs: readonly LeavingBlob[]): Promise<readonly LeavingBlob[]> {
-    const { removeFiles, log } = this.#options;
+    const { removeFiles } = this.#options;
     try {
       await removeFiles(blobs);
       return [];
     } catch (error) {
-      const stuck: LeavingBlob[] = [];
-      for (const blob of blobs) await removeFiles([blob]).catch(() => stuck.push(blob));
-      if (stuck.length > 1 && stuck.length === blobs.length) throw error;
-      if (stuck.length > 0)
-        log.error(
-          { err: error, digests: stuck.map(({ digest }) => digest) },
-          'files that nothing refers to could not be removed; trying again: look at the owner and the permissions of these files',
-        );
-      return stuck;
+      ofOneFile(undefined)(error);
+      const left: LeavingBlob[] = [];
+      for (const blob of blobs) {
+        const isRemoved = await removeFiles([blob]).then(() => true, ofOneFile(false));
+        if (!isRemoved) left.push(blob);
+      }
+      if (left.length > 0) this.#tellStuck(left, error);
+      return left;
     }
+  }
+
+  #tellStuck(blobs: readonly LeavingBlob[], error: unknown): void {
+    const { clock, log } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.#nextStuckLogMs) return;
+    this.#nextStuckLogMs = nowMs + STUCK_LOG_MS;
+    log.error(
+      {
+        err: error,
+        files: blobs.length,
+        digests: blobs.slice(0, LOGGED_DIGESTS).map(({ digest }) => digest),
+      },
+      'files that nothing refers to could not be removed; trying again: look at the owner and the permissions of these files',
+    );
   }
 
   async #pass(): Promise<void> {
@@ -201,18 +233,23 @@ export class Reclaiming {
 
   async #reclaimDropped(): Promise<boolean> {
     const { inline } = this.#options;
-    let isLeft = false;
-    for (let after = 0; ; ) {
-      const dropped = await inline.dropped(after, BATCH);
+    let isLeft = this.#afterId > 0;
+    for (let stuckBatches = 0; stuckBatches < MAX_STUCK_BATCHES; ) {
+      const dropped = await inline.dropped(this.#afterId, BATCH);
       const last = dropped.at(-1);
-      if (!last) return isLeft;
-      after = last.id;
-      const { left } = await this.remove(dropped);
+      if (!last) {
+        this.#afterId = 0;
+        return isLeft;
+      }
+      const { left, isStuck } = await this.remove(dropped);
+      this.#afterId = last.id;
+      if (isStuck) stuckBatches++;
       const kept = new Set(left.map(blobKey));
       const done = dropped.filter((blob) => !kept.has(blobKey(blob)));
       if (done.length < dropped.length) isLeft = true;
       if (done.length > 0) await inline.forgetDropped(done.map(({ id }) => id));
     }
+    return true;
   }
 
   #planAnother(): void {
@@ -225,6 +262,14 @@ export class Reclaiming {
       this.#loop.wake();
     });
   }
+}
+
+/** Handler of failures: gives the value for that of one file, and throws that of the whole store. */
+function ofOneFile<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof HubError) throw error;
+    return value;
+  };
 }
 
 function isUnused(

@@ -1,5 +1,6 @@
 /** Safety net below {@link Reclaiming}: removes old blobs that are unreferenced and not held, left by a crash, or
  *  uploaded by agents and never reported. */
+import { HubError } from '../core/errors.js';
 import type { InlineBlobs, OtherHolders } from '../core/ports/blobs.js';
 import { isEncryptedName, isPlainName, plainName } from './blob-names.js';
 import type { EncryptedBlobs } from './encrypted-blobs.js';
@@ -26,7 +27,7 @@ export class Sweeping {
     this.#options = options;
   }
 
-  /** Resolves with the number removed. */
+  /** Resolves with the number removed. Files that cannot be removed keep no others. */
   async sweep(beforeMs: number): Promise<number> {
     const { location, inline, holds } = this.#options;
     const { place, runtime } = location;
@@ -41,8 +42,11 @@ export class Sweeping {
         if (await place.isOld(name, beforeMs)) oldEncrypted.push(name);
       }
     }
-    if (oldEncrypted.length > 0) removed += await this.#sweepEncrypted(oldEncrypted, beforeMs);
-    return removed + (await place.removeRemains());
+    const failures: unknown[] = [];
+    if (oldEncrypted.length > 0) removed += await this.#sweepEncrypted(oldEncrypted, beforeMs, failures);
+    removed += await place.removeRemains();
+    if (failures.length > 0) throw failures[0];
+    return removed;
   }
 
   async #sweepSharedInline(beforeMs: number): Promise<number> {
@@ -74,7 +78,7 @@ export class Sweeping {
   }
 
   /** Their digests are unknown: references are looked up by file name. */
-  async #sweepEncrypted(names: readonly string[], beforeMs: number): Promise<number> {
+  async #sweepEncrypted(names: readonly string[], beforeMs: number, failures: unknown[]): Promise<number> {
     const { location, encryptedBlobs, inline, holds } = this.#options;
     const inUse = new Set(
       (await inline.referencedEncrypted()).map((digest) => encryptedBlobs.nameOf(digest)),
@@ -88,7 +92,12 @@ export class Sweeping {
     for (const name of unreferenced.filter((each) => !heldByOthers.has(each))) {
       const isHeld = () => holds.encrypted().some((digest) => encryptedBlobs.nameOf(digest) === name);
       const isToGo = async () => !isHeld() && (await location.place.isOld(name, beforeMs));
-      if (await encryptedBlobs.removeOrphan(name, isToGo)) removed++;
+      try {
+        if (await encryptedBlobs.removeOrphan(name, isToGo)) removed++;
+      } catch (error) {
+        if (error instanceof HubError) throw error;
+        failures.push(error);
+      }
     }
     return removed;
   }

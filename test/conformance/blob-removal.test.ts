@@ -1,6 +1,6 @@
 /** Removal of unreferenced blobs: soon after the last reference, or by a sweep. */
 import { mkdir, utimes, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Hold, OtherHolders } from '@workbench-hub/hub/core/ports/blobs';
 import { type BlobDisk, systemDisk } from '@workbench-hub/hub/files/blob-disk';
@@ -275,6 +275,73 @@ describe('a blob', () => {
     expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
   });
 
+  describe('behind files that cannot be removed', () => {
+    const last = blobOf(100_000, 'last');
+    let isStuck: boolean;
+    const refuse = (path: string) => {
+      if (isStuck && !path.includes(refOf(last).digest)) throw new Error('EACCES');
+    };
+    const refusing: Partial<BlobDisk> = {
+      remove: async (path) => {
+        refuse(path);
+        await systemDisk.remove(path);
+      },
+      rename: async (from, to) => {
+        if (to.includes('leaving')) refuse(from);
+        await systemDisk.rename(from, to);
+      },
+    };
+    const others: OtherHolders = {
+      isShared: () => true,
+      heldOf: async () => new Set(),
+      serve: () => undefined,
+    };
+    const dropAll = async (stuck: number) => {
+      const blobs = Array.from({ length: stuck }, (_, at) => blobOf(70_000, `stuck ${at} `));
+      for (const each of [...blobs, last]) {
+        await files.put(each);
+        await nameBlob('a', refOf(each));
+        await store.namedObjects.remove('INPUT', 'a');
+      }
+    };
+    const expectGone = async () => {
+      expect(await onDisk()).toEqual([]);
+      expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+    };
+    beforeEach(() => {
+      isStuck = true;
+    });
+
+    it.each([
+      ['alone', null],
+      ['beside another hub', others],
+    ] as const)('is removed at once, %s, though no other of a batch can be', async (_, besides) => {
+      await reopen({ disk: { ...systemDisk, ...refusing }, others: besides });
+      await dropAll(100);
+      await files.reclaim();
+      expect(await onDisk()).toHaveLength(100);
+      isStuck = false;
+      await files.reclaim();
+      await expectGone();
+    });
+
+    it('is removed at once though they cannot even be looked at', async () => {
+      let isUnreadable = false;
+      const stat: BlobDisk['stat'] = async (path) => {
+        if (isUnreadable) refuse(path);
+        return systemDisk.stat(path);
+      };
+      await reopen({ disk: { ...systemDisk, stat }, others });
+      await dropAll(2);
+      isUnreadable = true;
+      await files.reclaim();
+      expect(await onDisk()).toHaveLength(2);
+      isStuck = false;
+      await files.reclaim();
+      await expectGone();
+    });
+  });
+
   it('that a killed hub did not remove is removed after the restart', async () => {
     for (const each of [blob, small]) await files.put(each);
     await drop();
@@ -333,6 +400,46 @@ describe('a sweep', () => {
     await files.sweep(HOUR_MS);
     runtime.skip(HOUR_MS + 1);
     expect(await files.sweep(HOUR_MS)).toBe(2);
+  });
+
+  it('goes past files that cannot be removed', async () => {
+    const stuck = new Set<string>();
+    const refuse = (path: string) => {
+      if (stuck.has(basename(path))) throw new Error('EACCES');
+    };
+    const disk: BlobDisk = {
+      ...systemDisk,
+      list: async (folder) => (await systemDisk.list(folder)).sort(),
+      remove: async (path) => {
+        refuse(path);
+        await systemDisk.remove(path);
+      },
+      rename: async (from, to) => {
+        refuse(from);
+        await systemDisk.rename(from, to);
+      },
+    };
+    await reopen({ disk });
+    for (const blob of [named, orphan, touched]) await files.storeEncrypted(Readable.from([blob]), 1e6);
+    const digestOf = (blob: Buffer) => refOf(blob).digest;
+    const many = Array.from({ length: 500 }, (_, at) => blobOf(70_000, `many ${at} `)).sort((a, b) =>
+      digestOf(a) < digestOf(b) ? -1 : 1,
+    );
+    const at = many.findIndex(
+      (blob, of) => digestOf(blob).slice(0, 2) === digestOf(many[of + 1] ?? blob).slice(0, 2),
+    );
+    for (const blob of [...many.slice(at, at + 2), many.at(-1) as Buffer]) await files.put(blob);
+    const names = (await onDisk()).map((path) => basename(path)).sort();
+    expect(names).toHaveLength(6);
+    const isSealed = (name: string) => name.endsWith('.sealed');
+    for (const each of [names.filter(isSealed), names.filter((name) => !isSealed(name))])
+      for (const name of each.slice(0, 2)) stuck.add(name);
+    runtime.skip(HOUR_MS + 1);
+    await expect(files.sweep(HOUR_MS)).rejects.toThrow('EACCES');
+    expect((await onDisk()).map((path) => basename(path)).sort()).toEqual([...stuck].sort());
+    stuck.clear();
+    expect(await files.sweep(HOUR_MS)).toBe(4);
+    expect(await onDisk()).toEqual([]);
   });
 
   it('leaves foreign files alone', async () => {
