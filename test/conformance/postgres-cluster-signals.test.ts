@@ -258,6 +258,15 @@ describe.skipIf(!hasPostgres)('between hubs on PostgreSQL', () => {
       await eventually(() => a.resyncs() > 2);
     });
 
+    it('are backed by reading again once more when the last other hub has ended', async () => {
+      const timings = { timings: { ...FAST, settleMs: 3_600_000 } };
+      const [a, b] = [await hubs.start(A, timings), await hubs.start(B, timings)];
+      await eventually(() => a.hubs.others() === 1);
+      const before = a.resyncs();
+      await b.close();
+      await eventually(() => a.resyncs() > before);
+    });
+
     it('that no notification brings are replaced by reading again, with one warning', async () => {
       const a = await hubs.start(A);
       const b = await hubs.start(B, {}, (proxy) => {

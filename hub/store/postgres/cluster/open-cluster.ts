@@ -247,6 +247,8 @@ class ClusterParts {
     if (isAlone !== this.#isAlone) {
       this.#isAlone = isAlone;
       this.signals.tell({ kind: 'HUBS' });
+      // The last of the others may have written something that it has told nobody.
+      if (isAlone) this.#resyncs.soon();
     }
     this.#lacksNotifications &&= this.#receiver.ownNumber === 0;
     if (hasRequests) this.relay.look();
