@@ -212,6 +212,19 @@ describe('the best task is dispatched first', () => {
     expect(await given()).toEqual(['t5', 't6', 't1']);
   });
 
+  it('without a list of those that came back while it did not schedule', async () => {
+    const { scheduler, tell, stored, lookedUp, profile, given } = schedulerOver({ waits: [] });
+    await scheduler.groupsFor([]);
+    for (const number of [1, 2]) {
+      stored.push(waiting(number));
+      tell({ kind: 'RETURNED', taskId: `t${number}` });
+    }
+    expect(await scheduler.groupsFor([profile])).toHaveLength(1);
+    await scheduler.start(0);
+    expect(await given()).toEqual(['t1']);
+    expect(lookedUp).toEqual([]);
+  });
+
   it('and the next one if it was canceled', async () => {
     const { scheduler, tell, stored, asked, free, given } = schedulerOver({ waits: backlog() });
     await scheduler.start(0);

@@ -117,7 +117,9 @@ export class Scheduler {
       for (const task of tasks) if (this.#pools.add(task)) this.wake();
     },
     RETURNED: ({ taskId }) => {
-      this.#pools.recheck(taskId);
+      if (this.#started) this.#pools.recheck(taskId);
+      // Without this, a hub that does not schedule would note each task and hardly ever look.
+      else this.#pools.forget();
       this.wake();
     },
     WITHDRAWN: ({ taskId, from }) => {
