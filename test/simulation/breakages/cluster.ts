@@ -4,6 +4,7 @@ import type { Signals } from '@workbench-hub/hub/core/ports/signals';
 import { DatabaseFault } from '@workbench-hub/hub/store/postgres/connection/database-fault';
 import type { Database } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { openModelStore } from '@workbench-hub/hub/store/sqlite/fixtures/model-store';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import { pino } from 'pino';
 import { isBatch, type ModelWork } from '../database/model-statements.js';
 import type { DatabaseServer } from '../database/server.js';
@@ -19,12 +20,13 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'claims of a former term take place',
-    seed: 252,
+    seed: 23,
     serverDefects: { ignoresTerms: true },
+    hub: lateClaims,
   },
   {
     name: 'a lease of a former term takes an attempt from its agent',
-    seed: 266,
+    seed: 339,
     serverDefects: { ignoresFences: true },
   },
   {
@@ -44,7 +46,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'an assignment that was lost on its way is not repeated',
-    seed: 295,
+    seed: 5,
     hubs: 5,
     hub: ({ archive }) => ({ archive: { ...archive, jobOf: async () => undefined } }),
   },
@@ -69,7 +71,7 @@ const DEFECTS: readonly Omit<Breakage, 'store'>[] = [
   },
   {
     name: 'a blob is removed that another hub holds',
-    seed: 70,
+    seed: 15,
     contents: (options) => ({
       ...options,
       others: options.others ? { ...options.others, heldOf: () => Promise.resolve(new Set()) } : null,
@@ -95,6 +97,23 @@ export const CLUSTER_BREAKAGES: readonly Breakage[] = DEFECTS.map((defect) => ({
   ...defect,
   store: 'SERVER',
 }));
+
+/** Longest time that a claim is on its way to the database in a world that is to find claims of former terms. */
+const ON_ITS_WAY_MS = 5000;
+
+/** Claims that take long on their way, so that the terms of some end meanwhile. */
+function lateClaims({ queue, runtime }: HubPorts): Partial<HubPorts> {
+  const { timers, random } = runtime;
+  return {
+    queue: {
+      ...queue,
+      claim: async (claims, term) => {
+        await pause(timers, random() * ON_ITS_WAY_MS);
+        return queue.claim(claims, term);
+      },
+    },
+  };
+}
 
 function withoutCutOff(signals: Signals): Signals {
   return { ...signals, hear: ({ CUT_OFF: _, ...listener }) => signals.hear(listener) };
