@@ -8,7 +8,7 @@ import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
 import { eventually } from '../support/eventually.js';
 import { logIn, logOut } from '../support/hubs/login.js';
 import { type RunningHub, startHub, USERS } from '../support/hubs/running-hub.js';
-import { type Answer, Api, expectError } from '../support/interface/api.js';
+import { type Answer, Api, base64, expectError } from '../support/interface/api.js';
 import { formWithFile } from '../support/interface/forms.js';
 import { begin, UPLOADS } from '../support/interface/resumable-uploads.js';
 import { withAccountsOf } from '../support/stores/tested-store.js';
@@ -220,6 +220,59 @@ describe('a slow request body', () => {
     const part = { raw, contentType: 'application/offset+octet-stream', method: 'PATCH', headers, address };
     expect(await sendInHalves(ulla, path, part, meanwhile)).toBe(status);
     expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists });
+  });
+});
+
+describe('an administrator who is made USER while the body arrives', () => {
+  const INVALIDATIONS = '/api/x/invalidations';
+  const STUDIES = '/api/x/studies';
+  const plan = { kind: 'LIST', points: [{ speed: 1 }] };
+  const demote = async () => {
+    runtime.skip(LONG_MS);
+    await change('anna', { roles: ['USER'], endSessions: false });
+  };
+  /** A study of the caller. */
+  const studyOf = async (caller: Api) => {
+    const inputScripts = [{ content: base64('run()') }];
+    const variables = [{ name: 'speed', unit: '1/min', lower: 0, upper: 5000 }];
+    const request = { name: 'bearing', inputScripts, variables, values: [], plan: { kind: 'OPEN' } };
+    const { status, body, text } = await caller.post(STUDIES, request);
+    expect(status, text).toBe(201);
+    return `${STUDIES}/${body['id']}`;
+  };
+
+  it.each([
+    ['deletes no tasks', '/api/x/tasks/delete', { filter: {}, dryRun: false }, 200],
+    ['cancels no tasks', '/api/x/tasks/cancel', { filter: {}, dryRun: false, force: true }, 200],
+    ['adds no points to studies', 'points', { plan }, 403],
+    ['tries no points of studies again', 'retry', { outcomes: ['CANCELED'] }, 403],
+    [
+      'makes no results of an instance invalid',
+      INVALIDATIONS,
+      { kind: 'INSTANCE', instanceId: 'sim-1' },
+      403,
+    ],
+    [
+      'makes no results of a build invalid',
+      INVALIDATIONS,
+      { kind: 'REVISION', version: '9', revision: '4' },
+      403,
+    ],
+  ])('%s of others', async (_, action, body, status) => {
+    const ulla = await anonymous.asUser('ulla');
+    const [ended] = [await ulla.simulateWork(), await ulla.simulateWork()];
+    expect((await ulla.delete(`${TASKS}/${ended}/cancel`)).status).toBe(204);
+    const study = await studyOf(ulla);
+    const shown = async () => [
+      (await ulla.get('/api/x/tasks')).body['counts'],
+      (await ulla.get(study)).body['points'],
+      (await ulla.get(INVALIDATIONS)).body,
+    ];
+    const before = await shown();
+    const path = action.startsWith('/') ? action : `${study}/${action}`;
+    const json = { raw: Buffer.from(JSON.stringify(body)), contentType: 'application/json' };
+    expect(await sendInHalves(anna, path, json, demote)).toBe(status);
+    expect(await shown()).toEqual(before);
   });
 });
 

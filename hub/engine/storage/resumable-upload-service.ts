@@ -48,7 +48,7 @@ export interface UploadPart {
   readonly lengthBytes: number | null;
   readonly content: Readable;
   /** Rejects when the sender may no longer do this. */
-  readonly reauthorize: () => Promise<void>;
+  readonly reauthorize: () => Promise<unknown>;
 }
 
 /** All methods reject with INPUT_STORAGE_OFF, those with an id with UPLOAD_NOT_FOUND for an upload of another user, too. */

@@ -20,7 +20,7 @@ export interface BulkRequest {
   readonly limit: number;
   readonly client: ListClient;
   /** Rejects when the caller may no longer do this; asked before each part. */
-  readonly reauthorize: () => Promise<void>;
+  readonly reauthorize: () => Promise<unknown>;
 }
 
 export interface BulkOutcome {

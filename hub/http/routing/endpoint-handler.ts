@@ -140,7 +140,7 @@ class EndpointHandler {
     const { incoming, outgoing } = context.env as HttpBindings;
     const room = roomOf(outgoing);
     if (this.#usesCookie) refuseForeignOrigin(incoming, this.#services.origins);
-    const caller = await this.#services.guard(this.#access, incoming.headers.authorization, (identified) => {
+    let caller = await this.#services.guard(this.#access, incoming.headers.authorization, (identified) => {
       audited.caller = identified;
     });
     this.#countFor(caller, permit, room);
@@ -150,7 +150,7 @@ class EndpointHandler {
     if (spec.isLarge && !this.#isAlwaysServed) room.hold(0);
     const unvalidated = spec.body ? await this.#readBody(context, spec.blobs, permit, hold) : undefined;
     const body = spec.body ? validated(spec.body, unvalidated) : undefined;
-    if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
+    if (spec.body && this.#isSlow(call)) caller = await this.#reauthorize(call);
     // The endpoint itself reads a form or a stream, which is still arriving.
     if (!spec.form && !spec.stream) permit.startWork();
     const ignoredFields = this.#ignoredFieldsOf(unvalidated);
@@ -222,9 +222,12 @@ class EndpointHandler {
     return this.#services.runtime.clock.monotonicMs() - startedMs > SLOW_AFTER_MS;
   }
 
-  async #reauthorize({ context, audited, admittedAtMs }: Call): Promise<void> {
+  /** The caller with the roles of now. */
+  async #reauthorize({ context, audited, admittedAtMs }: Call): Promise<Caller> {
     const { authorization } = (context.env as HttpBindings).incoming.headers;
-    audited.caller = await this.#services.guard(this.#access, authorization, () => undefined, admittedAtMs);
+    const caller = await this.#services.guard(this.#access, authorization, () => undefined, admittedAtMs);
+    audited.caller = caller;
+    return caller;
   }
 }
 

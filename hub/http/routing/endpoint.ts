@@ -93,8 +93,9 @@ export interface EndpointInput<Params, Query, Body> {
   readonly ignoredFields: string | null;
   /** Memory for a response that is built as a whole. */
   readonly room: ResponseRoom;
-  /** For requests that take long: rejects with UNAUTHENTICATED and FORBIDDEN when the caller may no longer do this. */
-  readonly reauthorize: () => Promise<void>;
+  /** For requests that take long: the caller with the roles of now. Rejects with UNAUTHENTICATED and FORBIDDEN when the caller
+   *  may no longer do this. */
+  readonly reauthorize: () => Promise<Caller>;
   /** Details for the audit log. */
   readonly audit: AuditDetails;
   /** Hold on the blobs in the body until the response; unreferenced ones are removed when the request is refused. */
