@@ -19,8 +19,8 @@ export interface BulkRequest {
   /** Maximum number of tasks that are changed. */
   readonly limit: number;
   readonly client: ListClient;
-  /** Rejects when the caller may no longer do this; asked before each part. */
-  readonly reauthorize: () => Promise<unknown>;
+  /** The caller with the roles of now; asked before each part. Rejects when the caller may no longer do this. */
+  readonly reauthorize: () => Promise<Caller>;
 }
 
 export interface BulkOutcome {
@@ -60,7 +60,7 @@ export class BulkChanges {
 
   /** Rejects as lists do, and as the store does; then a part of the tasks may have been changed. */
   async perform(request: BulkRequest): Promise<BulkOutcome> {
-    const { action, caller, isDryRun, limit, client, reauthorize } = request;
+    const { action, isDryRun, limit, client } = request;
     const filter = permitted(request.filter, action);
     const examples: Task[] = [];
     let matched = 0;
@@ -71,15 +71,12 @@ export class BulkChanges {
     if (filter.statuses.length === 0) return { matched, changed, hasMore: false, examples };
     do {
       const window = await this.#options.lists.window({ ...filter, after, size: PART }, client);
-      const permittedTasks = window.tasks.filter((task) => mayChange(caller, task));
+      const permittedTasks = await changeable(window.tasks, request);
       const own = permittedTasks.slice(0, limit - matched);
       isCut = own.length < permittedTasks.length;
       matched += own.length;
       examples.push(...own.slice(0, MAX_EXAMPLES - examples.length));
-      if (!isDryRun && own.length > 0) {
-        await reauthorize();
-        changed += await this.#change(action, own);
-      }
+      if (!isDryRun && own.length > 0) changed += await this.#change(action, own);
       after = window.next;
     } while (after !== null && matched < limit);
     if (action === 'REMOVE' && changed > 0) void this.#options.files.reclaim();
@@ -101,6 +98,17 @@ function permitted(filter: TaskFilter, action: BulkAction): TaskFilter {
     (status) => filter.statuses.length === 0 || filter.statuses.includes(status),
   );
   return { ...filter, statuses };
+}
+
+/** Tasks that the caller may change, both with the roles of the beginning and with those of now. */
+async function changeable(
+  tasks: readonly Task[],
+  { caller, isDryRun, reauthorize }: BulkRequest,
+): Promise<readonly Task[]> {
+  const own = tasks.filter((task) => mayChange(caller, task));
+  if (isDryRun || own.length === 0) return own;
+  const callerNow = await reauthorize();
+  return own.filter((task) => mayChange(callerNow, task));
 }
 
 function mayChange(caller: Caller, { creator }: Task): boolean {
