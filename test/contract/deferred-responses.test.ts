@@ -181,6 +181,18 @@ async function sendInHalves(
   }
 }
 
+/** Begins a resumable upload of 1000 bytes; gives its path, and the part that completes it. */
+async function begunUpload({ token = '' }: Api, filename: string, query = '') {
+  const raw = Buffer.alloc(1000, 'x');
+  // The parts of an upload belong to the hub at which it began.
+  const [address = hub.address] = hub.addresses;
+  const begun = await begin({ filename }, raw.length, { query, api: new Api({ address }).as(token) });
+  const path = new URL(begun.headers.get('location') ?? '', address + UPLOADS).pathname;
+  const headers = ['Tus-Resumable: 1.0.0', 'Upload-Offset: 0'];
+  const contentType = 'application/offset+octet-stream';
+  return { path, part: { raw, contentType, method: 'PATCH', headers, address } };
+}
+
 describe('a slow request body', () => {
   const json = { raw: Buffer.from('{"duration": 1}'), contentType: 'application/json' };
   const late = async () => {
@@ -210,14 +222,7 @@ describe('a slow request body', () => {
     ['names no file of a resumable upload when its user was disabled meanwhile', late, 401, false],
   ])('%s', async (_, meanwhile, status, exists) => {
     const ulla = await anonymous.asUser('ulla');
-    const raw = Buffer.alloc(1000, 'x');
-    // The parts of an upload belong to the hub at which it began.
-    const [address = hub.address] = hub.addresses;
-    const api = new Api({ address }).as(ulla.token ?? '');
-    const begun = await begin({ filename: 'late.bin' }, raw.length, { api });
-    const path = new URL(begun.headers.get('location') ?? '', address + UPLOADS).pathname;
-    const headers = ['Tus-Resumable: 1.0.0', 'Upload-Offset: 0'];
-    const part = { raw, contentType: 'application/offset+octet-stream', method: 'PATCH', headers, address };
+    const { path, part } = await begunUpload(ulla, 'late.bin');
     expect(await sendInHalves(ulla, path, part, meanwhile)).toBe(status);
     expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists });
   });
@@ -273,6 +278,20 @@ describe('an administrator who is made USER while the body arrives', () => {
     const json = { raw: Buffer.from(JSON.stringify(body)), contentType: 'application/json' };
     expect(await sendInHalves(anna, path, json, demote)).toBe(status);
     expect(await shown()).toEqual(before);
+  });
+
+  it.each(['an upload', 'a resumable upload'])('overwrites no files of others by %s', async (kind) => {
+    const ulla = await anonymous.asUser('ulla');
+    expect((await ulla.call('POST', UPLOAD, formWithFile('gear.bin', 'gear'))).status).toBe(204);
+    const { raw, headers } = formWithFile('gear.bin', 'x'.repeat(1000));
+    const overwrite = '?overwrite=true';
+    const { path, part } =
+      kind === 'an upload'
+        ? { path: UPLOAD + overwrite, part: { raw, contentType: headers['content-type'] } }
+        : await begunUpload(anna, 'gear.bin', overwrite);
+    expect(await sendInHalves(anna, path, part, demote)).toBe(403);
+    const { body } = await ulla.get('/api/x/storage/input');
+    expect(body['files']).toMatchObject([{ name: 'gear.bin', owner: 'ulla', size: 4 }]);
   });
 });
 

@@ -120,7 +120,7 @@ describe('a file of the input storage', () => {
   const upload = async () => {
     const upload = engine.storage.beginUpload(NOBODY);
     await upload.take({ name: 'model', overwrite: true, encrypt: false }, Readable.from([content]));
-    await upload.name();
+    await upload.name(NOBODY);
     await upload.end();
   };
 
@@ -311,7 +311,7 @@ describe('an unfinished resumable upload', () => {
       fromByte,
       lengthBytes: LARGE.length,
       content: Readable.from([LARGE]),
-      reauthorize: async () => undefined,
+      reauthorize: async () => NOBODY,
     });
 
   it('is removed with its bytes a day after its last progress, and one with progress is not', async () => {

@@ -7,6 +7,7 @@ import type { Process } from './process.js';
 import type { SimulatedHubs } from './simulated-hubs.js';
 import type { World } from './world.js';
 
+const NOBODY = { owner: null, changesAll: true };
 const CHANGE_EVERY_MS = 60_000;
 const LENGTHS = [50, 250, 450];
 
@@ -76,10 +77,10 @@ export class Input {
     const change = this.#begin(digest);
     change.hub = this.#hubs.request(
       async ({ storage }) => {
-        const upload = storage.beginUpload({ owner: null, changesAll: true });
+        const upload = storage.beginUpload(NOBODY);
         try {
           await upload.take(file, once(content));
-          await upload.name();
+          await upload.name(NOBODY);
         } finally {
           await upload.end();
         }
@@ -95,7 +96,7 @@ export class Input {
   #remove(): void {
     const change = this.#begin(null);
     change.hub = this.#hubs.request(
-      ({ storage }) => storage.removeInput(this.name, { owner: null, changesAll: true }),
+      ({ storage }) => storage.removeInput(this.name, NOBODY),
       () => this.#answered(change),
       () => this.#end(change),
     );

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type ResumableUploadOptions, ResumableUploadService } from './resumable-upload-service.js';
 
 const USER = { owner: null, changesAll: true };
@@ -49,7 +49,7 @@ function serviceOfSlowDisk() {
 it('the place of an upload is told when what arrived of a part that was cut off is kept', async () => {
   const { service, keep } = serviceOfSlowDisk();
   const content = new PassThrough();
-  const part = { fromByte: 0, lengthBytes: null, content, reauthorize: async () => undefined };
+  const part = { fromByte: 0, lengthBytes: null, content, reauthorize: async () => USER };
   const cut = expect(service.receive('u', USER, part)).rejects.toThrow('Premature close');
   content.write('abc');
   while (content.readableLength > 0) await setImmediate();
@@ -60,4 +60,55 @@ it('the place of an upload is told when what arrived of a part that was cut off 
   keep();
   expect(await found).toMatchObject({ receivedBytes: 3 });
   await cut;
+});
+
+describe('a sender who is made USER while the blob is made', () => {
+  const SENDER = { owner: 'eve', changesAll: true };
+
+  /** A service with one complete upload, whose sender loses rights when its blob is made; gives whose files it may replace then. */
+  function serviceOfDemotion() {
+    let sender = SENDER;
+    const ofOwners: unknown[] = [];
+    const upload = { owner: 'eve', id: 'u', hubId: 'own', name: 'gear', sizeBytes: 3, receivedBytes: 3 };
+    const service = new ResumableUploadService({
+      refuseWhileOff: () => undefined,
+      runtime: manualRuntime(),
+      hubs: { ownId: 'own' },
+      settings: { keepUploadsForMs: 1000, quotaPerUserBytes: null, shared: false },
+      reclaim: async () => undefined,
+      uploads: {
+        find: async () => ({ ...upload, overwrite: true, digest: null, isStored: false }),
+        finish: async (_: string, __: unknown, { ofOwner }: { ofOwner?: string }) => {
+          ofOwners.push(ofOwner);
+          return { kind: 'NAMED' };
+        },
+      },
+      files: {
+        hold: () => ({ release: () => undefined }),
+        reclaim: async () => undefined,
+        uploads: {
+          remove: async () => undefined,
+          toBlob: async () => {
+            sender = { ...SENDER, changesAll: false };
+            return { digest: 'd', sizeBytes: 3 };
+          },
+        },
+      },
+    } as unknown as ResumableUploadOptions);
+    return { service, ofOwners, reauthorize: async () => sender };
+  }
+
+  it('replaces own files only by the last part', async () => {
+    const { service, ofOwners, reauthorize } = serviceOfDemotion();
+    const part = { fromByte: 3, lengthBytes: 0, content: new PassThrough(), reauthorize };
+    expect(await service.receive('u', SENDER, part)).toMatchObject({ isStored: true });
+    expect(ofOwners).toEqual(['eve']);
+  });
+
+  it('replaces own files only by a look for a complete upload', async () => {
+    const { service, ofOwners, reauthorize } = serviceOfDemotion();
+    const naming = { onNaming: () => undefined, reauthorize };
+    expect(await service.find('u', SENDER, naming)).toMatchObject({ isStored: true });
+    expect(ofOwners).toEqual(['eve']);
+  });
 });

@@ -41,14 +41,22 @@ export type NewUpload = Pick<
   'name' | 'overwrite' | 'encrypt' | 'sizeBytes' | 'announcedDigest' | 'metadata'
 >;
 
+/** The sender with the rights of now; rejects when the sender may no longer do this. */
+type Reauthorize = () => Promise<StorageUser>;
+
 /** One part of an upload. */
 export interface UploadPart {
   readonly fromByte: number;
   /** Announced length; null when it is unknown. */
   readonly lengthBytes: number | null;
   readonly content: Readable;
-  /** Rejects when the sender may no longer do this. */
-  readonly reauthorize: () => Promise<unknown>;
+  readonly reauthorize: Reauthorize;
+}
+
+/** Steps before an upload is named that is only looked for. */
+export interface LateNaming {
+  readonly onNaming: (upload: ResumableUpload) => void;
+  readonly reauthorize: Reauthorize;
 }
 
 /** All methods reject with INPUT_STORAGE_OFF, those with an id with UPLOAD_NOT_FOUND for an upload of another user, too. */
@@ -94,15 +102,15 @@ export class ResumableUploadService {
     }
     if (creation.kind === 'TOO_MANY_UPLOADS') throw tooManyUploads();
     if (creation.kind !== 'CREATED') throw namingRefused(creation, upload.name, settings);
-    return upload.sizeBytes === 0 ? this.#finish(begun, user) : begun;
+    return upload.sizeBytes === 0 ? this.#finish(begun, async () => user) : begun;
   }
 
-  /** An upload of this user. One that the hub was killed just before naming is named now, after a call of `onNaming`; HUB_UNAVAILABLE if
-   *  another hub has its bytes. */
+  /** An upload of this user. One that the hub was killed just before naming is named now, after the steps of `naming`; HUB_UNAVAILABLE
+   *  if another hub has its bytes. */
   async find(
     id: string,
     user: StorageUser,
-    onNaming: (upload: ResumableUpload) => void = () => undefined,
+    naming: LateNaming = { onNaming: () => undefined, reauthorize: async () => user },
   ): Promise<ResumableUpload> {
     await this.#turns.cutOffEnded(id);
     const upload = await this.#owned(id, user.owner);
@@ -112,8 +120,8 @@ export class ResumableUploadService {
     try {
       const latest = await this.#owned(id, user.owner);
       if (!isToBeNamed(latest)) return latest;
-      onNaming(latest);
-      return await this.#finish(latest, user);
+      naming.onNaming(latest);
+      return await this.#finish(latest, naming.reauthorize);
     } finally {
       turn.end();
     }
@@ -140,7 +148,7 @@ export class ResumableUploadService {
       if (!isToBeNamed(received)) return received;
       turn.finishing();
       await part.reauthorize();
-      return await this.#finish(received, user);
+      return await this.#finish(received, part.reauthorize);
     } finally {
       turn.end();
     }
@@ -215,11 +223,13 @@ export class ResumableUploadService {
     return { ...upload, receivedBytes, expiresAtMs };
   }
 
-  async #finish(upload: ResumableUpload, user: StorageUser): Promise<ResumableUpload> {
+  /** Names the file with the rights of the sender when the blob is there, since a large one takes long. */
+  async #finish(upload: ResumableUpload, reauthorize: Reauthorize): Promise<ResumableUpload> {
     const { files } = this.#options;
     const hold = files.hold();
     try {
-      const finished = await this.#name(upload, await this.#blobOf(upload, hold), user);
+      const blob = await this.#blobOf(upload, hold);
+      const finished = await this.#name(upload, blob, await reauthorize());
       hold.release();
       await files.uploads.remove(upload.id);
       return finished;

@@ -59,13 +59,11 @@ export class Storage {
   beginUpload(user: StorageUser): Upload {
     this.refuseWhileInputIsOff();
     const { names, files, clock, settings } = this.#options;
-    const { owner } = user;
     return new Upload({
-      owner,
-      ofOwner: ownFilesOnly(user, settings.input),
+      user,
       names,
       files,
-      use: this.#use.begin(owner),
+      use: this.#use.begin(user.owner),
       nowMs: () => clock.nowMs(),
       settings: settings.input,
       reclaim: () => this.reclaim(),

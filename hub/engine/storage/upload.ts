@@ -6,7 +6,7 @@ import type { NamedObjects, NamingOutcome } from '../../core/ports/named-objects
 import { MAX_INPUT_FILES } from '../../core/storage.js';
 import type { OwnerUse } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
-import { foreignFile } from './stored-file-rights.js';
+import { foreignFile, ownFilesOnly, type StorageUser } from './stored-file-rights.js';
 
 export interface UploadedFile {
   readonly name: string;
@@ -15,9 +15,7 @@ export interface UploadedFile {
 }
 
 export interface UploadOptions {
-  readonly owner: string | null;
-  /** User whose files only may be replaced; undefined for those of anybody. */
-  readonly ofOwner: string | undefined;
+  readonly user: StorageUser;
   readonly names: NamedObjects;
   readonly files: BlobStore;
   /** Usage that was begun for this upload. */
@@ -47,7 +45,8 @@ export class Upload {
   /** Stores the blob. The name is checked before anything is read, the quota with every piece. Rejects with STORED_FILE_EXISTS,
    *  STORED_FILE_FOREIGN, BODY_TOO_LARGE and QUOTA_EXCEEDED. */
   async take(file: UploadedFile, stream: AsyncIterable<Buffer>): Promise<void> {
-    const { names, files, settings, nowMs, ofOwner } = this.#options;
+    const { names, files, settings, nowMs, user } = this.#options;
+    const ofOwner = ownFilesOnly(user, settings);
     this.#file = file;
     const former = await names.find('INPUT', file.name, nowMs());
     if (former && !file.overwrite) throw nameTaken(file.name);
@@ -64,11 +63,13 @@ export class Upload {
     }
   }
 
-  /** Names the blob; resolves when that is durable. Rejects as {@link take} does, since things may have changed. */
-  async name(): Promise<void> {
+  /** Names the blob with the rights that the user has by now; resolves when that is durable. Rejects as {@link take} does, since
+   *  things may have changed. */
+  async name(user: StorageUser): Promise<void> {
     const [file, blob] = [this.#file, this.#blob];
     if (!file || !blob) throw new Error('nothing was uploaded');
-    const { names, owner, ofOwner, settings, nowMs, use, reclaim } = this.#options;
+    const { names, settings, nowMs, use, reclaim } = this.#options;
+    const { owner } = user;
     const put = () => {
       const storedAtMs = nowMs();
       const expiresAtMs = storedAtMs + settings.expireAfterMs;
@@ -76,7 +77,7 @@ export class Upload {
         { ...blob, area: 'INPUT', name: file.name, owner, storedAtMs, expiresAtMs },
         {
           overwrite: file.overwrite,
-          ofOwner,
+          ofOwner: ownFilesOnly(user, settings),
           quotaBytes: settings.quotaPerUserBytes,
           maxFiles: MAX_INPUT_FILES,
         },
@@ -135,10 +136,10 @@ export class Upload {
 
   /** Bytes of the owner, without the file that this upload may replace. */
   async #usedBytes(name: string): Promise<number> {
-    const { names, owner, use } = this.#options;
+    const { names, user, use } = this.#options;
     if (this.#stored?.version !== use.version) {
       const { version } = use;
-      this.#stored = { bytes: (await names.useOf('INPUT', owner, name)).bytes, version };
+      this.#stored = { bytes: (await names.useOf('INPUT', user.owner, name)).bytes, version };
     }
     return this.#stored.bytes + use.underWayBytes;
   }

@@ -116,8 +116,7 @@ function uploadEndpoint(storage: Storage): Endpoint {
           audit.detail = name;
           await upload.take({ name, ...query }, content);
         });
-        await reauthorize();
-        await upload.name();
+        await upload.name(storageUserOf(await reauthorize()));
       } finally {
         await upload.end();
       }

@@ -205,12 +205,14 @@ function stateEndpoint(uploads: ResumableUploadService): Endpoint {
         507: { description: 'The disk of the hub is full.' },
       },
     },
-    async ({ params, context, caller, audit }) => {
+    async ({ params, context, caller, reauthorize, audit }) => {
       if (context.req.raw.method === 'HEAD') refuseOtherVersion(context);
-      const found = await uploads.find(params.id, storageUserOf(caller), ({ name }) => {
+      const onNaming = ({ name }: ResumableUpload) => {
         audit.isChange = true;
         audit.detail = name;
-      });
+      };
+      const naming = { onNaming, reauthorize: async () => storageUserOf(await reauthorize()) };
+      const found = await uploads.find(params.id, storageUserOf(caller), naming);
       setProgress(context, found);
       context.header('Upload-Length', String(found.sizeBytes));
       if (found.metadata !== '') context.header('Upload-Metadata', found.metadata);
@@ -264,7 +266,7 @@ function partEndpoint(uploads: ResumableUploadService): Endpoint {
         fromByte: bytesIn(context, 'Upload-Offset'),
         lengthBytes: length === undefined ? null : Number(length),
         content: incoming,
-        reauthorize,
+        reauthorize: async () => storageUserOf(await reauthorize()),
       });
       audit.detail = received.name;
       setProgress(context, received);
