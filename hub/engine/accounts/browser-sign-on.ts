@@ -55,8 +55,8 @@ export interface SignedOn {
 
 export class BrowserSignOn {
   readonly #options: BrowserSignOnOptions;
-  /** Results of the latest refreshes, by the hash of the spent token. */
-  readonly #recent = new Map<string, { readonly signedOn: Promise<SignedOn>; readonly atMs: number }>();
+  /** Tokens of the latest refreshes, by the hash of the spent token. */
+  readonly #recent = new Map<string, { readonly tokens: Promise<ProviderTokens>; readonly atMs: number }>();
   #waiting = 0;
 
   constructor(options: BrowserSignOnOptions) {
@@ -93,18 +93,7 @@ export class BrowserSignOn {
     const token = await this.#refreshTokenIn(sealed);
     if (token === undefined)
       throw new HubError('UNAUTHENTICATED', 'no log-in by the sign-on is to be continued: begin one');
-    const { provider, secrets, clock } = this.#options;
-    const hash = secrets.hashOf(token);
-    const atMs = clock.monotonicMs();
-    for (const [spent, recent] of this.#recent)
-      if (recent.atMs + GRACE_MS <= atMs) this.#recent.delete(spent);
-    const known = this.#recent.get(hash);
-    if (known) return known.signedOn;
-    const signedOn = this.#asked(() => provider.refresh(token)).then((tokens) => this.#signedOn(tokens));
-    this.#recent.set(hash, { signedOn, atMs });
-    // A failure may pass.
-    signedOn.catch(() => this.#recent.delete(hash));
-    return signedOn;
+    return this.#signedOn(await this.#refreshed(token));
   }
 
   /** Ends a log-in at the provider, as far as that can be done. */
@@ -115,6 +104,22 @@ export class BrowserSignOn {
     await this.#asked(() => provider.revoke(token)).catch((error: Error) => {
       log.debug({ reason: error.message }, 'a log-in of the sign-on could not be ended at the provider');
     });
+  }
+
+  /** Tokens that the provider gives once for this one, remembered even while the hub cannot check them. */
+  #refreshed(token: string): Promise<ProviderTokens> {
+    const { provider, secrets, clock } = this.#options;
+    const hash = secrets.hashOf(token);
+    const atMs = clock.monotonicMs();
+    for (const [spent, recent] of this.#recent)
+      if (recent.atMs + GRACE_MS <= atMs) this.#recent.delete(spent);
+    const known = this.#recent.get(hash);
+    if (known) return known.tokens;
+    const tokens = this.#asked(() => provider.refresh(token));
+    this.#recent.set(hash, { tokens, atMs });
+    // A failure may pass.
+    tokens.catch(() => this.#recent.delete(hash));
+    return tokens;
   }
 
   async #refreshTokenIn(sealed: string | undefined): Promise<string | undefined> {
