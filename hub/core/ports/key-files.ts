@@ -18,6 +18,6 @@ export type BeforeReplacing = (name: string, former: string) => Promise<void>;
 
 export interface KeyFiles {
   /** Makes the files those of the store, and brings a file that a command has changed since the last call to all hubs. A file that the
-   *  store does not have yet becomes that of all. Rejects with HubError `STORE_UNAVAILABLE`, and as `beforeReplacing` does. */
+   *  store does not have yet becomes that of all; one that was removed from it since the last call does not. Rejects with HubError `STORE_UNAVAILABLE`, and as `beforeReplacing` does. */
   share(beforeReplacing?: BeforeReplacing): Promise<void>;
 }

@@ -56,6 +56,8 @@ export class SharedKeyFiles implements KeyFiles {
   readonly #options: SharedKeyFilesOptions;
   /** Contents at the last call, by file. */
   readonly #shared = new Map<string, string>();
+  /** Files whose rows were removed while this hub ran. */
+  readonly #withdrawn = new Set<string>();
   #isPrepared = false;
   #latest: Promise<void> = Promise.resolve();
 
@@ -84,6 +86,7 @@ export class SharedKeyFiles implements KeyFiles {
         log.info({ file: path }, 'took over the key file of the other hubs');
       }
       this.#shared.set(name, content);
+      this.#withdrawn.delete(name);
     }
   }
 
@@ -107,9 +110,17 @@ export class SharedKeyFiles implements KeyFiles {
       if (name === STORAGE_KEY && !(staysClear && storageKey === null)) continue;
       const content = await contentOf(join(dataDir, name));
       const file = { name, content, former: this.#shared.get(name), known: files.get(name) };
-      if (await publishFile(this.#db, file, usedSeal)) isAny = true;
+      if (await this.#publishFile(file, usedSeal)) isAny = true;
     }
     return isAny;
+  }
+
+  async #publishFile(file: OwnFile, seal: KeySeal | undefined): Promise<boolean> {
+    if (!isWithdrawn(file)) return publishFile(this.#db, file, seal);
+    const { dataDir, log } = this.#options;
+    if (!this.#withdrawn.has(file.name)) log.warn({ file: join(dataDir, file.name) }, WITHDRAWN);
+    this.#withdrawn.add(file.name);
+    return false;
   }
 
   /** Seals, with the configured key, the rows of an earlier start that had none; other hubs that run may not have it yet. */
@@ -138,6 +149,11 @@ interface OwnFile {
   readonly former: string | undefined;
   /** The row of the database. */
   readonly known: SharedFile | undefined;
+}
+
+/** Whether somebody removed the row of a file, which was not changed here, in order to have it replaced. */
+function isWithdrawn({ content, former, known }: OwnFile): boolean {
+  return known === undefined && former !== undefined && content === former;
 }
 
 /** Brings a file to the database if it is new there, or was changed here alone; true when it was. Without a seal, in clear. */
@@ -200,6 +216,8 @@ async function sealOf(
 
 const CLEAR =
   'the keys of this hub are in its database in clear, from an earlier version: who reads the database can make tokens. Set storage.encryptionKey, the same in all hubs';
+const WITHDRAWN =
+  'the row of this key file was removed from the database: this hub does not add it again, and takes over that of the next hub that starts';
 const CLEAR_BESIDE_OTHERS =
   'the keys of the hubs are in the database in clear, and are sealed with storage.encryptionKey once all hubs were stopped at the same time';
 
