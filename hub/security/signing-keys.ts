@@ -1,7 +1,8 @@
 /**
  * Signing keys of access tokens, in `<dataDir>/token-keys.json`, readable by the hub's user only. The newest key signs; a
  * superseded one verifies for as long as its tokens can be valid. `workbench-hub keys rotate` adds a key while the hub runs:
- * the file is checked, at most once a second, before a token is signed and when a token names an unknown key.
+ * the file is checked, at most once a second, before a token is signed and when a token names an unknown key. Where several hubs
+ * share the file, a new key signs once the others would find it.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
@@ -21,9 +22,15 @@ const KEY_BYTES = 32;
 
 const LOOK_AGAIN_AFTER_MS = 1000;
 
+/** Time in which a new key only verifies: longer than another hub keeps from looking. */
+const SIGNS_AFTER_MS = 2 * LOOK_AGAIN_AFTER_MS;
+
 /** Tolerance for a running hub that signs with a key shortly after its rotation, and for clock differences between
  *  processes. */
 const GRACE_MS = 60_000;
+
+/** Time after its rotation in which a superseded key may sign, and is outlived by no token. */
+const STILL_SIGNS_MS = GRACE_MS / 2;
 
 const keySchema = z.strictObject({
   kid: z.string().regex(/^[\w-]{8,64}$/),
@@ -56,8 +63,8 @@ export interface SigningKeysOptions {
   readonly dataDir: string;
   readonly lifetimeMs: number;
   readonly clock: Clock;
-  /** Makes the file that of the other hubs, before it is looked at. */
-  readonly share?: () => Promise<void>;
+  /** Makes the file that of the other hubs, before it is looked at; undefined where there can be no others. */
+  readonly share?: (() => Promise<void>) | undefined;
 }
 
 /** Reads the keys, or creates the first one. Throws {@link StartRefused} when the file is unusable. */
@@ -70,27 +77,42 @@ export async function openSigningKeys(
   let version = await versionOf(path);
   let held = await read(path);
   let lookedAtMs = clock.monotonicMs();
+  let former: { readonly kid: string; readonly untilMs: number } | undefined;
+  let looking: Promise<void> | undefined;
 
-  const lookAgain = async () => {
-    if (clock.monotonicMs() - lookedAtMs < LOOK_AGAIN_AFTER_MS) return;
+  const signing = () => {
+    const superseded = held.keys.find(({ kid }) => kid === former?.kid);
+    const signs = former && clock.monotonicMs() < former.untilMs && superseded && maySign(superseded, clock);
+    return signs ? superseded : inUse(held);
+  };
+  const look = async () => {
     lookedAtMs = clock.monotonicMs();
     try {
       await share?.();
       const latest = await versionOf(path);
       if (latest === version) return;
       version = latest;
+      const { kid } = signing();
       held = await read(path);
-      log.info({ kid: inUse(held).kid }, 'access tokens are signed with a new key from now on');
+      if (share) former = { kid, untilMs: clock.monotonicMs() + SIGNS_AFTER_MS };
+      log.info({ kid: inUse(held).kid }, 'access tokens get a new signing key');
     } catch (error) {
       log.error({ err: error }, 'the file of the signing keys cannot be read; the present keys stay in use');
     }
+  };
+  const lookAgain = async () => {
+    if (!looking && clock.monotonicMs() - lookedAtMs < LOOK_AGAIN_AFTER_MS) return;
+    looking ??= look().finally(() => {
+      looking = undefined;
+    });
+    await looking;
   };
   const known = (kid: string) => held.keys.find((key) => key.kid === kid && !isOver(key, lifetimeMs, clock));
 
   return {
     newest: async () => {
       await lookAgain();
-      return signingKey(inUse(held));
+      return signingKey(signing());
     },
     find: async (kid) => {
       if (!known(kid)) await lookAgain();
@@ -125,6 +147,10 @@ export async function rotateSigningKeys({ dataDir, lifetimeMs, clock }: SigningK
 
 function inUse({ keys }: KeyFile): z.output<typeof keySchema> {
   return keys.find(({ supersededAt }) => supersededAt === null) as z.output<typeof keySchema>;
+}
+
+function maySign({ supersededAt }: { supersededAt: string | null }, clock: Clock): boolean {
+  return supersededAt === null || clock.nowMs() < Date.parse(supersededAt) + STILL_SIGNS_MS;
 }
 
 function isOver(

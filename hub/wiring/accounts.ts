@@ -114,7 +114,7 @@ async function openSessions(
   const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = security;
   const { clock } = runtime;
   const newId = () => runtime.newId();
-  const share = async () => keyFiles?.share();
+  const share = keyFiles ? () => keyFiles.share() : undefined;
   const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log, share }) : ephemeralKey();
   return new Sessions({
     store: sessions,

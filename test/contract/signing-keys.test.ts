@@ -1,7 +1,12 @@
 /** Keys that sign access tokens: created once, kept private, and rotated without ending sessions (contract 8.3). */
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openSigningKeys, rotateSigningKeys } from '@workbench-hub/hub/security/signing-keys';
+import {
+  openSigningKeys,
+  rotateSigningKeys,
+  type SigningKeys,
+} from '@workbench-hub/hub/security/signing-keys';
+import { replacePrivateFile } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -146,11 +151,14 @@ describe('a rotation of signing keys', () => {
     const before = await logIn(api, 'ulla');
     const kid = await rotate();
     time.skip(SECOND_MS);
+    // A key that hubs can share signs two seconds after its hub has noticed it.
+    const noticed = await logIn(api, 'udo');
+    time.skip(2 * SECOND_MS);
     const renewed = loggedInBy(await refresh(api, before.cookie));
     const after = await logIn(api, 'udo');
     expect(kidOf(before.accessToken)).not.toBe(kid);
     expect([renewed, after].map(({ accessToken }) => kidOf(accessToken))).toEqual([kid, kid]);
-    for (const { accessToken } of [before, renewed, after])
+    for (const { accessToken } of [before, noticed, renewed, after])
       expect(await statusFor(api, accessToken)).toBe(200);
     await hub.stop();
 
@@ -159,9 +167,88 @@ describe('a rotation of signing keys', () => {
       dataDir,
       runtime: { ...systemRuntime, clock: time.clock },
     });
-    for (const { accessToken } of [before, renewed, after]) {
+    for (const { accessToken } of [before, noticed, renewed, after]) {
       expect(await statusFor(new Api(restarted), accessToken)).toBe(200);
     }
     await restarted.stop();
+  });
+});
+
+describe('a rotation of signing keys that hubs share', () => {
+  let shared: string;
+  let a: SigningKeys;
+  let b: SigningKeys;
+  /** Condition of the next looks. */
+  let gate: Promise<void>;
+  beforeEach(async () => {
+    gate = Promise.resolve();
+    a = await open();
+    shared = await readFile(path, 'utf8');
+    a = await openShared(dataDir);
+    b = await openShared(join(folder.path, 'other'));
+    time.skip(SECOND_MS);
+    expect((await b.newest()).kid).toBe((await a.newest()).kid);
+    time.skip(SECOND_MS);
+  });
+
+  async function openShared(at: string): Promise<SigningKeys> {
+    const own = join(at, 'token-keys.json');
+    await mkdir(at, { recursive: true, mode: 0o700 });
+    await replacePrivateFile(own, shared);
+    let former = shared;
+    const share = async () => {
+      await gate;
+      const content = await readFile(own, 'utf8');
+      if (content !== former && shared === former) shared = content;
+      if (content !== shared) await replacePrivateFile(own, shared);
+      former = shared;
+    };
+    return openSigningKeys({ ...options(), dataDir: at, share, log: memoryLog().log });
+  }
+
+  it('signs with the new key once each hub would find it', async () => {
+    const { kid: first } = await a.newest();
+    time.skip(SECOND_MS);
+    await b.newest();
+    const second = await rotate();
+    const signed: string[] = [];
+    for (let tenths = 0; tenths <= 20; tenths++) {
+      const { kid } = await a.newest();
+      expect((await b.find(kid))?.kid).toBe(kid);
+      signed.push(kid);
+      // A login at B, which does not look again for a second.
+      if (tenths % 10 === 9) await b.newest();
+      time.skip(SECOND_MS / 10);
+    }
+    expect(new Set(signed)).toEqual(new Set([first, second]));
+    expect(signed.indexOf(second)).toBe(20);
+  });
+
+  it('signs with it at once when tokens of the old key would outlive that', async () => {
+    const second = await rotate();
+    time.skip(30 * SECOND_MS);
+    expect((await a.newest()).kid).toBe(second);
+  });
+
+  it('signs with it at once when the old key was removed', async () => {
+    const { kid: first } = await a.newest();
+    time.skip(SECOND_MS);
+    await rotate();
+    const [newest] = await keysInFile();
+    await replacePrivateFile(path, JSON.stringify({ keys: [newest] }));
+    expect((await a.newest()).kid).toBe(newest?.kid);
+    expect(await a.find(first)).toBeUndefined();
+  });
+
+  it('is noticed by all who ask while a hub looks', async () => {
+    const second = await rotate();
+    await a.newest();
+    let release = () => {};
+    gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    const both = [b.find(second), b.find(second)];
+    release();
+    expect((await Promise.all(both)).map((key) => key?.kid)).toEqual([second, second]);
   });
 });
