@@ -26,6 +26,10 @@ const PROBE_CONTENT = Buffer.alloc(64 * 1024, 'x');
 /** Mode of files that are given to a job. */
 const FILE_MODE = 0o644;
 
+/** Time before its creation at which a staged file was changed last: any write of the job changes it, also one within the same tick of the
+ *  file system's clock. */
+const CHANGED_BEFORE_MS = 2000;
+
 /** Location of the directory; its handles are held until it is kept or discarded. */
 export interface DirectoryLocation {
   readonly above: Directory;
@@ -224,6 +228,8 @@ export class AttemptDirectory implements WorkingDirectory {
     const folder = await this.#makeFolder(names, path);
     try {
       await this.#copy(folder, name, source, FILE_MODE);
+      const { mtimeMs } = await folder.stat(name);
+      await folder.setModified(name, Number(mtimeMs) - CHANGED_BEFORE_MS);
     } finally {
       folder.close();
     }

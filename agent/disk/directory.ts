@@ -31,6 +31,8 @@ export interface Directory {
   writeFile(name: Name, mode: number, content: string | Buffer): Promise<void>;
   /** Creates a copy of a file, with `mode` or with the mode of the source. */
   copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void>;
+  /** Sets the time at which a file was changed last. */
+  setModified(name: Name, atMs: number): Promise<void>;
   makeDirectory(name: Name): Promise<void>;
   /** Moves an entry between directories of the same kind, and replaces an existing one. */
   rename(name: Name, to: Directory, newName: Name): Promise<void>;

@@ -103,6 +103,12 @@ describe('outputs', () => {
     expect(skipped).toEqual([]);
   });
 
+  test('are recognized by their time, also when they change within one tick of the clock', async () => {
+    const { mtimeMs } = await stat(inFiles('same'));
+    const { mtimeMs: nowMs } = await stat(inFiles('.'));
+    expect(nowMs - mtimeMs).toBeGreaterThan(1000);
+  });
+
   test('are never links, nor behind one', async () => {
     await writeFile(join(directory, 'outside'), 'secret');
     await symlink(join(directory, 'outside'), inFiles('link'));

@@ -19,6 +19,7 @@ import {
   copyFile,
   type FileHandle,
   lstat,
+  lutimes,
   mkdir,
   open,
   opendir,
@@ -137,6 +138,10 @@ export class LinuxDirectory implements Directory {
     } finally {
       await file.close();
     }
+  }
+
+  setModified(name: Name, atMs: number): Promise<void> {
+    return lutimes(this.#at(name), atMs / 1000, atMs / 1000);
   }
 
   async makeDirectory(name: Name): Promise<void> {

@@ -6,6 +6,7 @@ import {
   chmodSync,
   constants,
   lstatSync,
+  lutimesSync,
   mkdirSync,
   renameSync,
   rmdirSync,
@@ -119,6 +120,10 @@ export class PortableDirectory implements Directory {
     } finally {
       if (from !== source) await from.close();
     }
+  }
+
+  setModified(name: Name, atMs: number): Promise<void> {
+    return this.#change(() => lutimesSync(this.#at(name), atMs / 1000, atMs / 1000));
   }
 
   makeDirectory(name: Name): Promise<void> {
