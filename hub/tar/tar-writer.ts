@@ -18,6 +18,16 @@ export const SUMS = 'SHA256SUMS';
 
 const READ_BYTES = 256 * 1024;
 
+/** Codes of a file system without hard links, such as FAT and many network file systems. */
+const NO_LINKS = ['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK'];
+
+export interface ArchiveOptions {
+  /** Whether an existing file is replaced. */
+  readonly overwrite: boolean;
+  /** {@link link} of Node.js by default. */
+  readonly makeLink?: typeof link;
+}
+
 export interface ArchiveWriter {
   addText(name: string, text: string): Promise<void>;
   /** `onBytes` is called for each chunk. */
@@ -32,7 +42,7 @@ export interface ArchiveWriter {
 export async function createArchive(
   file: string,
   temporary: string,
-  { overwrite }: { readonly overwrite: boolean },
+  { overwrite, makeLink = link }: ArchiveOptions,
 ): Promise<ArchiveWriter> {
   const handle = await open(temporary, 'wx', 0o600);
   const tar = pack();
@@ -79,7 +89,9 @@ export async function createArchive(
       await written;
       await handle.sync();
       await handle.close();
-      await giveName(temporary, file, overwrite);
+      if (overwrite) await rename(temporary, file);
+      else await giveFreeName(temporary, file, makeLink);
+      await syncFolder(dirname(file));
       done = true;
     },
     async abandon() {
@@ -96,17 +108,41 @@ function header(name: string) {
   return { name, mode: 0o600, uid: 0, gid: 0, uname: '', gname: '' };
 }
 
-async function giveName(temporary: string, file: string, overwrite: boolean): Promise<void> {
-  if (overwrite) await rename(temporary, file);
-  else {
-    // Unlike a rename, this fails when the name exists.
-    await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-      throw new StartRefused(`${file} is there already: choose another name, or use --overwrite`);
-    });
-    await rm(temporary);
+/** Gives the file its name, unless that exists: a rename would replace it. */
+async function giveFreeName(temporary: string, file: string, makeLink: typeof link): Promise<void> {
+  try {
+    await makeLink(temporary, file);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!NO_LINKS.includes(code)) throw refusalOf(error, file);
+    await renameToFree(temporary, file);
+    return;
   }
-  const folder: FileHandle = await open(dirname(file), 'r');
+  await rm(temporary);
+}
+
+/** Reserves the name with an empty file, and replaces that. */
+async function renameToFree(temporary: string, file: string): Promise<void> {
+  const reserved = await open(file, 'wx', 0o600).catch((error: unknown) => {
+    throw refusalOf(error, file);
+  });
+  await reserved.close();
+  try {
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+}
+
+/** {@link StartRefused} for an error by which the name is taken; any other error as it is. */
+function refusalOf(error: unknown, file: string): unknown {
+  if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return error;
+  return new StartRefused(`${file} is there already: choose another name, or use --overwrite`);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder: FileHandle = await open(path, 'r');
   try {
     await folder.sync();
   } finally {
