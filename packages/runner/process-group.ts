@@ -10,6 +10,7 @@
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   allPids,
   newestPid,
@@ -25,6 +26,21 @@ export async function askGroupToEnd(leaderPid: number): Promise<void> {
   // Windows cannot ask a program without a window: it is ended at once.
   if (process.platform === 'win32') await killTreeOnWindows(leaderPid);
   else signal(-leaderPid, 'SIGTERM');
+}
+
+/** Pause between looks whether a group has ended; a long one where all processes of the machine are looked at. */
+const LOOK_EVERY_MS = { young: 20, old: 200 } as const;
+
+/** Resolves when no process is left of the group that `leaderPid` has led, after `withinMs` at the latest; at once on Windows. `isYoung`:
+ *  whether all its members have later ids. */
+export async function groupEnded(
+  leaderPid: number,
+  { withinMs, isYoung }: { readonly withinMs: number; readonly isYoung: () => boolean },
+): Promise<void> {
+  if (process.platform === 'win32') return;
+  const endMs = performance.now() + withinMs;
+  while (hasMembers(leaderPid, isYoung()) && performance.now() < endMs)
+    await pause(isYoung() ? LOOK_EVERY_MS.young : LOOK_EVERY_MS.old);
 }
 
 /** Kills the group and, on Linux, the session that `leaderPid` leads. All members of a young one have later ids, so that no
@@ -61,23 +77,42 @@ function isOver(sessionId: number): boolean {
   return true;
 }
 
-/** Processes of a session without zombies. */
-function sessionMembers(sessionId: number, isYoung: boolean): number[] {
-  const pids = isYoung ? pidsSince(sessionId) : allPids();
-  return [...pids].filter((pid) => isMember(pid, sessionId));
+/** Whether there are processes of a group; zombies count on systems other than Linux. */
+function hasMembers(groupId: number, isYoung: boolean): boolean {
+  try {
+    process.kill(-groupId, 0);
+  } catch {
+    return false;
+  }
+  if (process.platform !== 'linux') return true;
+  return processesAfter(groupId, isYoung).some((pid) => placeOf(pid)?.group === groupId);
 }
 
-/** Checks the sixth field of /proc/<pid>/stat (proc(5)). */
+/** Processes of a session without zombies. */
+function sessionMembers(sessionId: number, isYoung: boolean): number[] {
+  return processesAfter(sessionId, isYoung).filter((pid) => isMember(pid, sessionId));
+}
+
+/** Processes that may be of a group or session: those with later ids of a young one, all of the machine otherwise. */
+function processesAfter(leaderPid: number, isYoung: boolean): number[] {
+  return [...(isYoung ? pidsSince(leaderPid) : allPids())];
+}
+
 function isMember(pid: number, sessionId: number): boolean {
+  return placeOf(pid)?.session === sessionId;
+}
+
+/** Group and session of a process by /proc/<pid>/stat (proc(5)); undefined for a zombie, and for one that has ended. */
+function placeOf(pid: number): { readonly group: number; readonly session: number } | undefined {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   } catch {
-    return false; // it has ended
+    return undefined;
   }
   // The name, in brackets, may contain spaces and brackets.
-  const [state, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(session) === sessionId && state !== 'Z';
+  const [state, , group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return state === 'Z' ? undefined : { group: Number(group), session: Number(session) };
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

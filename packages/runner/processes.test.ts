@@ -77,6 +77,25 @@ until [ -e up ]; do sleep 0.01; done; echo first`,
     expect(await runner.host.executeBatchJob(next.params)).toEqual({ status: 'OK' });
   });
 
+  it('lets the program that a canceled shell script has run save its state', async () => {
+    const solver = `
+      process.on('SIGTERM', () => {
+        console.log('saving');
+        setTimeout(() => { require('node:fs').writeFileSync('saved', ''); process.exit(); }, 300);
+      });
+      console.log('computing');
+      setInterval(() => {}, 1000);`;
+    const folder = await layOut({
+      scripts: [`#!/bin/sh\nnode -e "${solver.replaceAll('\n', ' ')}"; true`],
+    });
+    const running = runner.host.executeBatchJob(folder.params);
+    await runner.prints('computing');
+    await runner.host.cancel(folder.params.taskId);
+    await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
+    expect(await folder.names()).toEqual(['saved']);
+    expect(printedBy(folder)).toBe('computing\nsaving\n');
+  });
+
   it('kills a canceled script that ignores SIGTERM', async () => {
     const folder = await layOut({
       scripts: [

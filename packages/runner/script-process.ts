@@ -3,11 +3,11 @@ import { closeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import type { GroupGuard } from './group-guard.js';
-import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
+import { askGroupToEnd, GROUP_SPAWN_OPTIONS, groupEnded, killGroup } from './process-group.js';
 import { ScriptPipe, type ScriptPipes } from './script-pipes.js';
 import type { HostSystem, OutputDecoder, StartedCommand } from './systems/host-system.js';
 
-/** Time for a canceled script to end after SIGTERM. */
+/** Time for a canceled script, and for the programs that it runs, to end after SIGTERM. */
 const GRACE_MS = 5_000;
 /** Silence after which the stream of an ended script is closed although another process holds it. */
 const DRAIN_SILENCE_MS = 500;
@@ -45,6 +45,7 @@ export async function runScriptProcess(
   { signal, output, log }: JobContext,
 ): Promise<ScriptEnd> {
   const startedAtMs = performance.now();
+  const isYoung = () => performance.now() - startedAtMs < IDS_LAST_MS;
   const opened = await pipes.open(2);
   const child = startChild(run, opened);
   const [stdout, stderr] = opened ?? [child.stdout, child.stderr];
@@ -91,7 +92,12 @@ export async function runScriptProcess(
     else signal.addEventListener('abort', onAbort, { once: true });
     const end = await exited;
     clearTimeout(watching);
-    await killGroup(pid, { isYoung: performance.now() - startedAtMs < IDS_LAST_MS, hasEnded: true });
+    if (signal.aborted) {
+      // A shell ends at once, and the solver that it has run still saves its state; its output is read meanwhile.
+      watch();
+      await groupEnded(pid, { withinMs: GRACE_MS, isYoung });
+    }
+    await killGroup(pid, { isYoung: isYoung(), hasEnded: true });
     if (fault !== undefined) throw fault;
     await Promise.all(relays.map((each) => each.drain()));
     return end;
