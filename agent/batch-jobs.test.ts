@@ -58,6 +58,14 @@ describe('batch jobs', () => {
     expect(await readdir(join(directory, 'data', 'work'))).toEqual([]);
   });
 
+  test('get a variable that no environment can hold by the file', async () => {
+    await startReadyAgent();
+    const variables = [{ key: 'MESH', value: 'm'.repeat(200_000) }];
+    const result = await run('printf %s "$MESH" > mesh; cp "$WORKBENCH_VARIABLES" vars.json', { variables });
+    expect(result).toMatchObject({ outcome: 'OK', message: null });
+    expect(result.outputs).toEqual({ mesh: '', 'vars.json': JSON.stringify({ MESH: variables[0]?.value }) });
+  });
+
   test('fail on a host that cannot have one of their files, and say which', async () => {
     await startReadyAgent({ overrides: { hostPathFault: windowsPathFault } });
     for (const path of ['data/nul.txt', 'out.']) {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { ENVIRONMENT_IGNORES_CASE } from './host-names.js';
 import {
@@ -76,6 +77,25 @@ describe('the environment of a script', () => {
 
   test('has no value that no environment can hold', () => {
     expect(jobEnvironment('task', [{ key: 'a', value: 'b\0c' }], PATHS)).not.toHaveProperty('a');
+  });
+
+  test('has as much as a program can be started with, and what fits of the rest', () => {
+    const largest = 'x'.repeat(128 * 1024 - 'a='.length - 1);
+    const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
+    const environment = jobEnvironment(
+      'task',
+      [
+        ...keys.map((key) => ({ key, value: largest })),
+        { key: 'j', value: `${largest}x` },
+        { key: 'k', value: 'ü'.repeat(largest.length - 1) },
+      ],
+      PATHS,
+    );
+    expect(Object.keys(environment)).toEqual([
+      ...keys.slice(0, -1),
+      ...Object.keys(jobEnvironment('task', [], PATHS)),
+    ]);
+    expect(spawnSync(process.execPath, ['-e', ''], { env: environment })).toMatchObject({ status: 0 });
   });
 
   test('has no variables when the file has them', () => {

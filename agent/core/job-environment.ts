@@ -1,6 +1,6 @@
 /**
  * Environment of programs and scripts. An injected variable may not steer the programs that a script starts:
- * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10).
+ * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10), as one does that is too large.
  */
 
 import type { Variable } from '@workbench-hub/shared/domain/job';
@@ -32,14 +32,24 @@ export function jobEnvironment(
   return environment;
 }
 
-/** Variables that may stand in the environment of scripts; `ignoresCase` where `Path` and `PATH` are one variable. */
+/** Largest variable with its name, and all of them, in bytes: Linux starts no program with more than 128 KiB in one variable, nor with
+ *  more than a quarter of the stack's limit, 2 MiB by default, in all variables and arguments (execve(2)). */
+const MAX_BYTES = { one: 128 * 1024, all: 1024 * 1024 } as const;
+
+/** Variables that may stand in the environment of scripts, as far as there is room; `ignoresCase` where `Path` and `PATH` are one variable. */
 export function injectedEnvironment(
   variables: readonly Variable[],
   ignoresCase: boolean = ENVIRONMENT_IGNORES_CASE,
 ): Record<string, string> {
   const environment: Record<string, string> = {};
+  let leftBytes: number = MAX_BYTES.all;
   for (const { key, value } of variables) {
-    if (mayBeInjected(key, ignoresCase) && !value.includes('\0')) environment[key] = value;
+    if (!mayBeInjected(key, ignoresCase) || value.includes('\0')) continue;
+    // With the equals sign and the NUL at the end.
+    const bytes = Buffer.byteLength(key) + Buffer.byteLength(value) + 2;
+    if (bytes > Math.min(MAX_BYTES.one, leftBytes)) continue;
+    leftBytes -= bytes;
+    environment[key] = value;
   }
   return environment;
 }

@@ -37,6 +37,7 @@ export const TESTS_NOT_ON_WINDOWS: Readonly<Record<string, string>> = {
   'has executable scripts from a blob that was cached by an earlier version':
     'a file is a program by its extension',
   'is resolved through links': 'Wine has no links to files',
+  'has as much as a program can be started with, and what fits of the rest': 'the limits are those of Linux',
   'is not run by a link that leads to the program of another user':
     'the owner of a program does not count there',
   'tries a blob again that cannot be read for now, and counts one that is gone as lost':
