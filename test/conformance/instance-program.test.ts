@@ -141,6 +141,21 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
   });
 });
 
+it.each(CANDIDATES.filter(({ waits }) => waits === SHELL_SCRIPTS.waits))(
+  '$name ends a job whose script leaves a program that holds its output',
+  async ({ command, prints }) => {
+    const program = await startProgram(command);
+    const folder = await layOutJob({ scripts: ['sleep 1000 &', prints] });
+    try {
+      expect(await program.host.executeBatchJob(folder.params)).toMatchObject({ status: 'OK' });
+      expect(program.printed()).toBe('Größe\n😀\n');
+    } finally {
+      await program.signal('SIGKILL');
+      await folder.remove();
+    }
+  },
+);
+
 describe('the document', () => {
   const read = (name: string) => readFile(new URL(`packages/docs/${name}`, root), 'utf8');
 

@@ -4,6 +4,9 @@ output_lock = threading.Lock()
 def send(**message):
     with output_lock:
         print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+def kill(process, _=None):
+    with contextlib.suppress(AttributeError, ProcessLookupError):  # not started yet, or already ended
+        os.killpg(process.pid, signal.SIGKILL)
 
 class Job(threading.Thread):
     def __init__(self, call, params):
@@ -17,7 +20,7 @@ class Job(threading.Thread):
             response = {"error": {"code": -32001, "message": f"{type(error).__name__}: {error}"}}
         if self.canceled.is_set():
             response = {"error": {"code": -32800, "message": "canceled"}}
-        self.responded = True
+        self.process, self.responded = None, True
         send(id=self.call, **response)
     def simulate(self):
         self.canceled.wait(self.params["durationMs"] / 1000)
@@ -29,15 +32,14 @@ class Job(threading.Thread):
                 env={**os.environ, **self.params["environment"]}, encoding="utf-8", errors="replace",
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if self.canceled.is_set(): self.cancel()
+            threading.Thread(target=lambda it=self.process: kill(it, it.wait())).start()  # what it leaves holds its output
             for text in iter(lambda: self.process.stdout.readline(65536), ""):
                 send(method="output", params={"taskId": self.task_id, "stream": "stdout", "text": text})
-            if self.process.wait() != 0:
-                return {"status": "ERROR", "message": f"script {number} exited with {self.process.returncode}"}
+            if code := self.process.wait(): return {"status": "ERROR", "message": f"script {number} exited with {code}"}
         return {"status": "OK"}
     def cancel(self):
         self.canceled.set()
-        with contextlib.suppress(AttributeError, ProcessLookupError):  # not started yet, or already ended
-            os.killpg(self.process.pid, signal.SIGKILL)
+        kill(self.process)
 
 job = method = None
 for message in map(json.loads, sys.stdin):
@@ -53,7 +55,5 @@ for message in map(json.loads, sys.stdin):
         send(id=call, result=None)
     else:
         send(id=call, error={"code": -32600 if running else -32601, "message": f"cannot do {method} now"})
-if job:  # at `shutdown`, and at the end of standard input
-    job.cancel()
-    job.join()
+if job: job.cancel(), job.join()  # at `shutdown`, and at the end of standard input
 if method == "shutdown": send(id=call, result=None)
