@@ -99,12 +99,23 @@ export class SignOnCredentials implements Credentials {
       if (profile.token !== undefined && profile.token !== old && isFresh(profile)) return profile.token;
       const next = await refreshed(profile.signOn, this.#fetch);
       this.#current = { ...profile, ...next };
-      await changeProfiles((all) => ({
-        ...all,
-        profiles: { ...all.profiles, [this.#name]: this.#current },
-      }));
+      if (!(await this.#keep(this.#current, profile.signOn))) {
+        // A provider that cannot be reached now ends it at its expiry; nobody has its token.
+        await endSignOn(next.signOn, this.#fetch).catch(() => undefined);
+        throw ended('its profile was removed or replaced meanwhile');
+      }
       return next.token;
     });
+  }
+
+  /** Whether the profile still has the sign-on that was renewed: the user may have logged out, or in as somebody else. */
+  async #keep(renewed: Profile, { refreshToken }: SignOn): Promise<boolean> {
+    let isKept = false;
+    await changeProfiles((all) => {
+      isKept = all.profiles[this.#name]?.signOn?.refreshToken === refreshToken;
+      return isKept ? { ...all, profiles: { ...all.profiles, [this.#name]: renewed } } : all;
+    });
+    return isKept;
   }
 }
 
