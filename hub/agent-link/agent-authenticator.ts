@@ -19,6 +19,8 @@ export interface AgentAuthenticatorOptions {
   readonly ownOnly?: boolean;
   /** Address of the sender; null when it is unknown. */
   readonly addressOf: (request: IncomingMessage) => string | null;
+  /** Address of the sender, or its network for IPv6: refusals are counted by it. */
+  readonly networkOf: (request: IncomingMessage) => string | null;
   /** Null: nothing is recorded. */
   readonly audit: AuditTrail | null;
   readonly clock: Clock;
@@ -91,7 +93,8 @@ export class AgentAuthenticator {
   /** Records in both logs that a request was refused, with 401 by default. */
   refused(request: IncomingMessage, { reason, agentId, status = 401 }: AgentRefusal): void {
     const remoteAddress = this.addressOf(request);
-    this.#warn({ remoteAddress, path: pathOf(request), ...(agentId ? { agentId } : {}), reason });
+    const fields = { remoteAddress, path: pathOf(request), ...(agentId ? { agentId } : {}), reason };
+    this.#warn(fields, this.networkOf(request));
     this.record({
       action: 'AGENT_REFUSED',
       address: remoteAddress,
@@ -127,23 +130,27 @@ export class AgentAuthenticator {
     });
   }
 
-  #warn(fields: { readonly remoteAddress: string | null; readonly [name: string]: string | null }): void {
+  #warn(fields: Readonly<Record<string, string | null>>, network: string | null): void {
     const { log } = this.#options;
-    if (this.#logged.waitS(fields.remoteAddress) > 0) {
+    if (this.#logged.waitS(network) > 0) {
       log.debug(fields, REFUSED);
       return;
     }
-    this.#logged.add(fields.remoteAddress);
+    this.#logged.add(network);
     log.warn(fields, REFUSED);
-    if (this.#logged.waitS(fields.remoteAddress) === 0) return;
+    if (this.#logged.waitS(network) === 0) return;
     log.warn(
-      { remoteAddress: fields.remoteAddress },
+      { remoteAddress: fields['remoteAddress'] },
       'more refusals of this address are logged at debug only',
     );
   }
 
   addressOf(request: IncomingMessage): string | null {
     return this.#options.addressOf(request);
+  }
+
+  networkOf(request: IncomingMessage): string | null {
+    return this.#options.networkOf(request);
   }
 }
 

@@ -53,6 +53,7 @@ function ownServer(parts: HubParts): WebServer {
     wantsCertificate: false,
     ownOnly: true,
     addressOf: ({ socket }) => socket.remoteAddress ?? null,
+    networkOf: ({ socket }) => socket.remoteAddress ?? null,
     audit,
     clock,
     log,

@@ -109,6 +109,7 @@ function agentAuthenticator(
     credentials,
     wantsCertificate: tls?.content.ca !== undefined,
     addressOf: (request) => new Client(request, proxies).address || null,
+    networkOf: (request) => new Client(request, proxies).network || null,
     audit,
     clock: runtime.clock,
     log,

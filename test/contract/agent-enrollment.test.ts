@@ -199,6 +199,18 @@ describe('a request for enrollment', () => {
     expect((await askFrom('192.0.2.1', code)).status).toBe(200);
   });
 
+  it('counts the addresses of one IPv6 network as one, which locks out nobody else', async () => {
+    const own = await startHub({ config: { server: { trustedProxies: ['loopback'] } } });
+    onTestFinished(own.stop);
+    const askFrom = async (address: string) => {
+      const asked = enrollment('host-1', 'guess');
+      return (await askToEnroll(own.address, asked, { 'x-forwarded-for': address })).status;
+    };
+    for (let at = 1; at <= 30; at++) expect(await askFrom(`2001:db8::${at}`)).toBe(401);
+    expect(await askFrom('2001:db8::ffff')).toBe(429);
+    expect(await askFrom('2001:db8:0:1::1')).toBe(401);
+  });
+
   it('by another method is answered with 405', async () => {
     const response = await fetch(hub.address + AGENT_PATHS.ENROLL);
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);

@@ -9,6 +9,8 @@ export interface AgentGuard {
   admitsConnection(request: IncomingMessage): boolean;
   /** Address of the agent's host; null when it is unknown. */
   addressOf(request: IncomingMessage): string | null;
+  /** That address, or its network for IPv6: a machine has all the addresses of its network. */
+  networkOf(request: IncomingMessage): string | null;
   /** Records a refusal in both logs. */
   refused(request: IncomingMessage, refusal: RefusedRequest): void;
   /** Records an enrollment in both logs. */

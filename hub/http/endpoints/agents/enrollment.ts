@@ -25,7 +25,7 @@ const BODY_LIMIT = { bytes: 4096, setBy: null };
 
 const BODY_TIMEOUT_MS = 10_000;
 
-/** Wrong codes of one address: more than anybody mistypes, and too few to guess one. */
+/** Wrong codes of one address, or one network of IPv6: more than anybody mistypes, and too few to guess one. */
 const TRIES = { max: 30, withinMs: 5 * 60_000 };
 
 /** One message for every reason, so that trying codes reveals nothing. The log of the hub has the reason. */
@@ -56,7 +56,7 @@ export class Enrollment {
       return this.#refusal(context, 401, 'a client certificate of an agent is required');
     }
     if (incoming.method !== 'POST') return this.#refusal(context, 405, 'POST only', { allow: 'POST' });
-    const waitS = this.#tries.waitS(guard.addressOf(incoming));
+    const waitS = this.#tries.waitS(guard.networkOf(incoming));
     if (waitS > 0) {
       guard.refused(incoming, { reason: 'too many codes were tried from this address', status: 429 });
       const message = `too many codes were tried from this address: try again in ${waitS} s`;
@@ -77,7 +77,7 @@ export class Enrollment {
     const { incoming } = context.env as HttpBindings;
     const outcome = await credentials.exchange(agentId, code);
     if ('refusal' in outcome) {
-      this.#tries.add(guard.addressOf(incoming));
+      this.#tries.add(guard.networkOf(incoming));
       const reason = `enrollment of agent ${agentId}: ${outcome.refusal}`;
       guard.refused(incoming, { reason, agentId: outcome.agentId, status: 401 });
       return this.#refusal(context, 401, REFUSED);
