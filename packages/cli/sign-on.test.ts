@@ -54,9 +54,12 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** Credentials of a program that began before the profiles changed. */
+let credentials: SignOnCredentials;
+
 /** Renews the token; changes the profiles while the provider has not responded. */
 async function renewDuring(change: () => Promise<void>): Promise<string> {
-  const credentials = new SignOnCredentials('hub', signedOnAs('old'), fetchByProvider);
+  credentials = new SignOnCredentials('hub', signedOnAs('old'), fetchByProvider);
   const renewed = credentials.renew('old').then(() => credentials.token());
   await asked;
   await change();
@@ -78,4 +81,5 @@ it.each<[string, Record<string, Profile>]>([
   await expect(renewed).rejects.toThrow('its profile was removed or replaced meanwhile');
   expect((await readProfiles()).profiles).toEqual(profiles);
   expect(revoked).toEqual(['refreshes new']);
+  expect(await credentials.token()).not.toBe('new');
 });

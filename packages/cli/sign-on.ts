@@ -98,12 +98,13 @@ export class SignOnCredentials implements Credentials {
       this.#current = profile;
       if (profile.token !== undefined && profile.token !== old && isFresh(profile)) return profile.token;
       const next = await refreshed(profile.signOn, this.#fetch);
-      this.#current = { ...profile, ...next };
-      if (!(await this.#keep(this.#current, profile.signOn))) {
+      const renewed = { ...profile, ...next };
+      if (!(await this.#keep(renewed, profile.signOn))) {
         // A provider that cannot be reached now ends it at its expiry; nobody has its token.
         await endSignOn(next.signOn, this.#fetch).catch(() => undefined);
         throw ended('its profile was removed or replaced meanwhile');
       }
+      this.#current = renewed;
       return next.token;
     });
   }

@@ -48,12 +48,7 @@ export function addLoginCommands(program: Command): void {
       const profile = name === undefined ? undefined : profiles[name];
       if (name === undefined || !profile)
         throw new UsageError('there is no such profile: wb profiles lists them');
-      await revoke(profile);
-      await changeProfiles((before) => {
-        const { [name]: _, ...others } = before.profiles;
-        const next = before.default === name ? Object.keys(others)[0] : before.default;
-        return { ...(next === undefined ? {} : { default: next }), profiles: others };
-      });
+      await revoke(await removeProfile(name, profile));
       print({ profile: name }, { isJson: json }, () => `Logged out of ${profile.url}.`);
     });
 
@@ -90,6 +85,18 @@ export function addLoginCommands(program: Command): void {
         );
       },
     );
+}
+
+/** Removes a profile of these credentials, or of those that have renewed them meanwhile; resolves with what it had. */
+async function removeProfile(name: string, profile: Profile): Promise<Profile> {
+  let removed = profile;
+  await changeProfiles((before) => {
+    const { [name]: found = profile, ...others } = before.profiles;
+    removed = found;
+    const next = before.default === name ? Object.keys(others)[0] : before.default;
+    return { ...(next === undefined ? {} : { default: next }), profiles: others };
+  });
+  return removed;
 }
 
 /** Logs in, and keeps the token in a profile. */
