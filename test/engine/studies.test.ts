@@ -45,7 +45,8 @@ describe('the sweep', () => {
     const second = await createStudy();
     for (const { taskId } of [first, second])
       await engine.store.queue.cancel([taskId], ['WAITING'], engine.runtime.clock.nowMs());
-    await engine.runtime.advance(10_000);
+    for (const { id } of [first, second])
+      while ((await engine.studies.get(id)).study.state !== 'FINISHED') await engine.runtime.advance(1000);
     engine.runtime.skip(31 * 86_400_000);
     vi.spyOn(engine.store.studies, 'remove').mockRejectedValueOnce(new Error('statement timeout'));
     await engine.sweep();
