@@ -1,6 +1,6 @@
 /**
  * Environment of programs and scripts. An injected variable may not steer the programs that a script starts:
- * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10), as one does that is too large.
+ * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10). So does one that is too large.
  */
 
 import type { Variable } from '@workbench-hub/shared/domain/job';
