@@ -2,6 +2,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
+import { execa } from 'execa';
 import type { WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
 export function processManagerFaults(
@@ -9,9 +10,16 @@ export function processManagerFaults(
   manager: ManagerSettings,
   words = /you have 1 jobs, and may have no more/,
 ): WorkloadManagerUnderTest['faults'] {
-  const [hangs, quota] = [join(folder, 'hangs'), join(folder, 'quota')];
+  const [hangs, hung, quota] = [join(folder, 'hangs'), join(folder, 'hung'), join(folder, 'quota')];
   return {
-    slow: { halt: () => writeFile(hangs, ''), resume: () => rm(hangs) },
+    slow: {
+      halt: () => writeFile(hangs, ''),
+      // A submit that was given up may run on, as over ssh, and start its job later than the test cancels its jobs.
+      resume: async () => {
+        await rm(hangs);
+        await execa('flock', ['--exclusive', hung, 'true']);
+      },
+    },
     quota: {
       useUp: async () => {
         await writeFile(quota, '1');
