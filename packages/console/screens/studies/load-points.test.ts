@@ -62,4 +62,6 @@ it('sees by the counts of the study that a point has changed unseen', () => {
   const counts = { total: 2, waiting: 0, open: 0, FINISHED: 2, ...none };
   expect(areCounted([pointOf(1, 'FINISHED'), pointOf(2, 'FINISHED')], counts)).toBe(true);
   expect(areCounted([pointOf(1, 'FINISHED'), pointOf(2, 'CANCELED')], counts)).toBe(false);
+  const withDue = { ...counts, total: 3, waiting: 1 };
+  expect(areCounted([pointOf(1, 'FINISHED'), pointOf(2, 'FINISHED'), pointOf(3)], withDue)).toBe(true);
 });

@@ -73,8 +73,10 @@ function spansOf(numbers: readonly number[]): { readonly first: number; readonly
 export function areCounted(points: readonly StudyPoint[], counts: StudyItem['points']): boolean {
   const found = new Map<StudyPoint['outcome'], number>();
   for (const { outcome } of points) found.set(outcome, (found.get(outcome) ?? 0) + 1);
+  // Points that are tried again wait as those do that have not begun, but are among the points.
+  const due = Math.max(0, counts.waiting - (counts.total - points.length));
   return (
-    (found.get(undefined) ?? 0) === counts.open &&
+    (found.get(undefined) ?? 0) === counts.open + due &&
     OUTCOMES.every((outcome) => (found.get(outcome) ?? 0) === counts[outcome])
   );
 }
