@@ -13,6 +13,9 @@ import { taskIdOf } from './point-tasks.js';
 /** Bundles in a row with points that were not run, after which each point gets a task of its own: the others will be like them. */
 const MOST_GIVEN_BACK = 3;
 
+/** Time for which earlier results are kept while no point begins. */
+const EARLIER_KEPT_MS = 60_000;
+
 interface Part {
   readonly first: number;
   readonly points: PlannedPoints;
@@ -36,6 +39,8 @@ export class PlannedStudy {
   #part: Part | undefined;
   #earlier: EarlierResults | undefined;
   #isReadingEarlier = false;
+  /** Time by the clock that is never set since which no further point waits to begin. */
+  #restsSinceMs: number | undefined;
   /** Ids of the tasks of open points: to compute one is a digest. */
   readonly #taskIds = new Map<string, Task['id']>();
   /** The latest bundles in a row of which some points were not run. */
@@ -97,18 +102,19 @@ export class PlannedStudy {
 
   /** Whether the earlier results are known, if it wants any; otherwise begins to read them, unless that is being done. */
   knowsEarlier({ read, onRead, onFault }: EarlierReading): boolean {
+    this.#restsSinceMs = undefined;
     if (!this.study.definition.reuse || this.#earlier) return true;
     if (this.#isReadingEarlier) return false;
     this.#isReadingEarlier = true;
     read()
+      .finally(() => {
+        this.#isReadingEarlier = false;
+      })
       .then((earlier) => {
         this.#earlier = earlier;
         onRead();
       })
-      .catch(onFault)
-      .finally(() => {
-        this.#isReadingEarlier = false;
-      });
+      .catch(onFault);
     return false;
   }
 
@@ -116,6 +122,12 @@ export class PlannedStudy {
   allBegun(): void {
     this.#part = undefined;
     if (!this.study.isOpen) this.#earlier = undefined;
+  }
+
+  /** Takes note that no further point waits to begin. After a minute, it forgets the earlier results, which are read again for later points. */
+  rests(monotonicMs: number): void {
+    this.#restsSinceMs ??= monotonicMs;
+    if (monotonicMs - this.#restsSinceMs >= EARLIER_KEPT_MS) this.#earlier = undefined;
   }
 
   async #read(number: number): Promise<Part> {

@@ -218,6 +218,7 @@ export class StudyDriver {
   ): Promise<boolean> {
     const { studies, settings, isPaused } = this.#options;
     const { id, begunCount, pointCount, retryCount } = record;
+    if (begunCount === pointCount) planned.rests(this.#options.runtime.clock.monotonicMs());
     const size = this.#bundleSize(planned);
     const tasks = await this.#roomInQueue(planned, open, size);
     const room = Math.min(settings.openPoints - open.flat().length, tasks);
