@@ -151,6 +151,16 @@ it('reads values that the earlier study has not read, and applies its own condit
   expect(ran).toHaveLength(3);
 });
 
+it('pauses when the first reused results all lack a value, and goes on when it is resumed', async () => {
+  await solver();
+  await finished(await study());
+  const id = await study({ values: [{ ...stress(), source: { kind: 'FILE', path: 'absent.json' } }] });
+  await eventually(async () => (await api.get(`${STUDIES}/${id}`)).body['state'] === 'PAUSED');
+  const { body } = await api.post(`${STUDIES}/${id}/resume`, {});
+  expect(body).toMatchObject({ state: 'RUNNING' });
+  expect((await finished(id)).map(({ reused }) => reused)).toEqual([true, true, true]);
+});
+
 it('reuses results of tasks, and never a failure', async () => {
   const ran = await solver();
   const task = async (speed: number) => {

@@ -270,7 +270,9 @@ export class StudyDriver {
     if (!study) return undefined;
     const { FINISHED = 0, RULE_FAILED = 0, REUSED = 0 } = await studies.counts(record.id);
     const planned = new PlannedStudy(study, studies);
-    planned.hasResults = study.definition.values.length === 0 || FINISHED + RULE_FAILED + REUSED > 0;
+    const wasResumed = record.runningSinceMs !== study.createdAtMs;
+    planned.hasResults =
+      study.definition.values.length === 0 || wasResumed || FINISHED + RULE_FAILED + REUSED > 0;
     this.#studies.set(record.id, planned);
     if (!(await this.#halts.stopAsBefore(study, record))) return planned;
     this.wake();
