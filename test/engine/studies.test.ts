@@ -1,4 +1,5 @@
 /** The driver of studies, when it is not told what happens. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { StudyDefinition } from '@workbench-hub/hub/core/studies/study';
 import { describe, expect, it, vi } from 'vitest';
 import { engine, engineForEachTest } from '../support/engine/engine-for-each-test.js';
@@ -36,6 +37,18 @@ describe('a study', () => {
       study: { state: 'FINISHED' },
       counts: { CANCELED: 1 },
     });
+  });
+
+  it('that is paused before its open point has a task still gives it one', async () => {
+    const { queue } = engine.store;
+    const insert = vi.spyOn(queue, 'insertOnce').mockRejectedValueOnce(new Error('statement timeout'));
+    const { id, taskId } = await createStudy();
+    expect(insert).toHaveBeenCalledOnce();
+    await expect(engine.tasks.get(taskId)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+    await engine.studies.change(id, 'pause', ANYBODY);
+    await engine.runtime.advance(10_000);
+    expect(await engine.studies.get(id)).toMatchObject({ study: { state: 'PAUSED' } });
+    expect(await engine.tasks.get(taskId)).toMatchObject({ status: 'WAITING' });
   });
 });
 

@@ -366,7 +366,8 @@ export class StudyDriver {
       this.#running.add(taskId);
       return this.#overtaken(study, group, taskId);
     }
-    if (isPaused() || record.state === 'PAUSED') return undefined;
+    // The points of a paused study that have begun go on.
+    if (isPaused()) return undefined;
     await this.#create(study, group);
     // The task may have been created, ended and deleted before.
     return (await archive.find(taskId)) ? undefined : this.#canceled(group, DELETED_MESSAGE);
