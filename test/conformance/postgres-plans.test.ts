@@ -1,5 +1,6 @@
 /** Plans of statements on PostgreSQL, which must not stay those of a small table while it grows. */
 import { openPool, statement } from '@workbench-hub/hub/store/postgres/connection/pool';
+import { countsOf } from '@workbench-hub/hub/store/postgres/rows/point-counts';
 import { openPostgresStore } from '@workbench-hub/hub/store/postgres/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { expect, it } from 'vitest';
@@ -7,26 +8,38 @@ import { eventually } from '../support/eventually.js';
 import { memoryLog } from '../support/memory-log.js';
 import { emptyDatabase, hasPostgres, migratedDatabase } from '../support/stores/postgres.js';
 import { INSTANCE, newTask } from './store-under-test.js';
+import { newStudy } from './studies-suite.js';
 
 const ROUNDS = 50;
 const TASKS_A_ROUND = 40;
 
+/** A store in a database of its own, which the caller closes. */
+async function openStore() {
+  const database = await migratedDatabase();
+  const { log } = memoryLog();
+  const db = openPool({ url: database.url, log });
+  const onBroken = (why: Error) => {
+    throw why;
+  };
+  const store = await openPostgresStore(db, {
+    ...systemRuntime,
+    log,
+    hub: 'hub',
+    incarnation: 'this test',
+    onBroken,
+  });
+  const close = async () => {
+    await store.close();
+    await db.close();
+  };
+  return { database, db, store, close };
+}
+
 it.skipIf(!hasPostgres)(
   'a store that grows from nothing looks tasks up, and does not read all of them',
   async () => {
-    const database = await migratedDatabase();
-    const { log } = memoryLog();
-    const db = openPool({ url: database.url, log });
-    const onBroken = (why: Error) => {
-      throw why;
-    };
-    const { queue, close } = await openPostgresStore(db, {
-      ...systemRuntime,
-      log,
-      hub: 'hub',
-      incarnation: 'this test',
-      onBroken,
-    });
+    const { database, store, close } = await openStore();
+    const { queue } = store;
     for (let round = 0; round < ROUNDS; round++) {
       const tasks = Array.from({ length: TASKS_A_ROUND }, () => newTask());
       await queue.insert(tasks);
@@ -35,7 +48,6 @@ it.skipIf(!hasPostgres)(
       }
     }
     await close();
-    await db.close();
 
     const claims = ROUNDS * TASKS_A_ROUND;
     // Each connection tells its numbers at its end.
@@ -50,6 +62,41 @@ it.skipIf(!hasPostgres)(
     await database.drop();
   },
 );
+
+it.skipIf(!hasPostgres)('the points of a study are counted in indexes alone', async () => {
+  const { database, db, store, close } = await openStore();
+  const pointCount = 2000;
+  const study = newStudy({ pointCount });
+  await store.studies.create(study);
+  const none = { cause: null, message: 'm'.repeat(1000), values: [], source: null, startedAtMs: null };
+  const ends = [
+    null,
+    { outcome: 'CANCELED', endedAtMs: 1, ...none },
+    { outcome: 'FINISHED', endedAtMs: 1, ...none },
+    { outcome: 'FINISHED', endedAtMs: 1, ...none },
+  ] as const;
+  const points = Array.from({ length: pointCount }, (_, index) => ({
+    ...{ variables: [1], bundle: null, notReused: null },
+    end: ends[index % ends.length] ?? null,
+  }));
+  await store.studies.begin(study.id, 0, points);
+  await store.studies.retry(study.id, ['CANCELED'], 2);
+  await database.query('VACUUM ANALYZE study_point');
+  expect(await store.studies.counts(study.id)).toEqual({ OPEN: 500, DUE: 500, FINISHED: 1000 });
+  const counts = countsOf(`(SELECT seq FROM study WHERE id = '${study.id}')`);
+  const plan = await db.rows<Record<string, string>>(statement(`EXPLAIN ${counts}`));
+  const lines = plan.map((row) => String(row['QUERY PLAN']));
+  const scans = lines
+    .filter((line) => / on study_point/.test(line))
+    .map((line) => line.replace(/ on .*/, ''));
+  expect(scans.map((scan) => scan.replace(/.*-> {2}/, '')).sort()).toEqual([
+    'Index Only Scan using study_point_due',
+    'Index Only Scan using study_point_open',
+    'Index Only Scan using study_point_outcome',
+  ]);
+  await close();
+  await database.drop();
+});
 
 it.skipIf(!hasPostgres)('the settings of server and role for planning do not matter', async () => {
   const test = await emptyDatabase();

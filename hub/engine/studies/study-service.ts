@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { POINTS_FILE } from '@workbench-hub/shared/domain/point-results';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
 import { type Caller, mayChangeTask } from '../../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../../core/errors.js';
 import type { PointTables } from '../../core/ports/point-tables.js';
@@ -28,6 +29,9 @@ import type { NotifyAddress } from '../../core/task.js';
 import { notifyAddress } from '../../core/webhook-addresses.js';
 import type { Webhooks } from '../webhooks/webhooks.js';
 import { taskIdOf } from './point-tasks.js';
+
+/** Studies of a list whose points are counted at a time: each takes a connection to the database, which requests of others need. */
+const COUNTED_AT_A_TIME = 4;
 
 /** A plan as it is handed in: a table becomes a list. */
 export type RequestedPlan = StudyPlan | TablePlan;
@@ -187,7 +191,8 @@ export class StudyService {
   async list(query: StudyQuery): Promise<{ found: CountedRecord[]; next: string | null }> {
     const { studies } = this.#options;
     const { studies: shown, next } = await studies.list(query);
-    const counts = await Promise.all(shown.map(({ id }) => studies.counts(id)));
+    const inTurn = pLimit(COUNTED_AT_A_TIME);
+    const counts = await inTurn.map(shown, ({ id }) => studies.counts(id));
     return { found: shown.map((study, index) => ({ study, counts: counts[index] ?? {} })), next };
   }
 
