@@ -21,12 +21,9 @@ export function stopAfterFailures(
   return `stopped by itself: ${failedCount} points failed (stopAfterFailures: ${most})`;
 }
 
-/** Time at which a study stops that has run since this time; null for none. */
-export function stopsAtMs(
-  { stopAfterS }: Pick<StudyDefinition, 'stopAfterS'>,
-  runningSinceMs: number,
-): number | null {
-  return stopAfterS === null ? null : runningSinceMs + 1000 * stopAfterS;
+/** Time for which a study runs until it stops; infinite without such a rule. */
+export function stopAfterMs({ stopAfterS }: Pick<StudyDefinition, 'stopAfterS'>): number {
+  return stopAfterS === null ? Number.POSITIVE_INFINITY : 1000 * stopAfterS;
 }
 
 /** Message of a study that stops after its time. */

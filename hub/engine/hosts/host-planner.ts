@@ -3,6 +3,7 @@
  * time is nearly over, or whose agent does not join. One look wants nothing by itself: two in a row must.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { SteadyTimes } from '@workbench-hub/shared/runtime/steady-times';
 import { type Allocation, type AllocationCause, isQueued } from '../../core/hosts/allocation.js';
 import { failedStarts } from '../../core/hosts/failed-starts.js';
 import { endMsOf, usableMs } from '../../core/hosts/host-end.js';
@@ -27,7 +28,6 @@ import { HostSupply, type HostSupplyOptions } from './host-supply.js';
 import type { JoinedRecipes } from './joined-recipes.js';
 import type { RecipeDriver } from './recipe-driver.js';
 import { StartingInstances } from './starting-instances.js';
-import { SteadyTimes } from './steady-times.js';
 import type { UpstreamWishes } from './upstream-wishes.js';
 import { readWaitingWork, type WaitingWorkOptions } from './waiting-work.js';
 

@@ -13,7 +13,6 @@ import type { StudyMetrics } from '../../core/ports/metrics.js';
 import type { SignalListener } from '../../core/ports/signals.js';
 import type { ActiveStudy, EndedPoint, OpenPoint, Studies } from '../../core/ports/studies.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
-import { stopsAtMs } from '../../core/studies/stop-rules.js';
 import type { Study } from '../../core/studies/study.js';
 import { textOf } from '../../core/studies/variables.js';
 import type { Task } from '../../core/task.js';
@@ -150,6 +149,7 @@ export class StudyDriver {
     const active = await studies.active();
     const ids = new Set(active.map(({ id }) => id));
     for (const id of this.#studies.keys()) if (!ids.has(id)) this.#studies.delete(id);
+    this.#halts.keep(ids);
     let hasFailed = false;
     for (const study of active) {
       if (this.#loop.isStopped) return undefined;
@@ -163,11 +163,9 @@ export class StudyDriver {
 
   /** Time until the first of these studies stops by its rule on time; infinite if none does. */
   #nextStopMs(active: readonly ActiveStudy[]): number {
-    const nowMs = this.#options.runtime.clock.nowMs();
-    const left = active.map(({ id, state, runningSinceMs }) => {
-      const definition = this.#studies.get(id)?.study.definition;
-      const atMs = definition && state === 'RUNNING' ? stopsAtMs(definition, runningSinceMs) : null;
-      return atMs === null ? Number.POSITIVE_INFINITY : Math.max(0, atMs - nowMs);
+    const left = active.map((record) => {
+      const planned = this.#studies.get(record.id);
+      return planned ? this.#halts.stopsInMs(planned.study, record) : Number.POSITIVE_INFINITY;
     });
     return Math.min(...left);
   }

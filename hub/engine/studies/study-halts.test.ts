@@ -7,6 +7,9 @@ import type { PlannedStudy } from './planned-study.js';
 import { StudyHalts } from './study-halts.js';
 
 const runtime = manualRuntime(1_000_000);
+/** By how much the wall clock was set. */
+let setByMs = 0;
+const clock = { ...runtime.clock, nowMs: () => runtime.clock.nowMs() + setByMs };
 const RECORD = {
   id: 's',
   state: 'RUNNING',
@@ -23,11 +26,12 @@ let halts: StudyHalts;
 
 beforeEach(() => {
   changes = [];
+  setByMs = 0;
   failed = 0;
   isChanged = true;
   points = [];
   halts = new StudyHalts({
-    runtime,
+    runtime: { clock },
     log: { info: () => undefined } as unknown as Logger,
     studies: {
       failedSince: async () => failed,
@@ -113,4 +117,18 @@ it('a study stops at the time of its rule, and not before', async () => {
   expect(await halts.stopByTime(studyWith({ stopAfterS: 11 }), RECORD)).toBe(false);
   expect(await halts.stopByTime(studyWith({ stopAfterS: 10 }), { ...RECORD, state: 'PAUSED' })).toBe(false);
   expect(await halts.stopByTime(studyWith({ stopAfterS: 10 }), RECORD)).toBe(true);
+});
+
+it.each([
+  ['ahead', 3_600_000],
+  ['back', -3_600_000],
+])('a study stops in its time when the clock is set %s', async (_, byMs) => {
+  const study = studyWith({ stopAfterS: 30 });
+  const record = { ...RECORD, runningSinceMs: runtime.clock.nowMs() };
+  expect(halts.stopsInMs(study, record)).toBe(30_000);
+  setByMs = byMs;
+  await runtime.advance(29_999);
+  expect(await halts.stopByTime(study, record)).toBe(false);
+  await runtime.advance(1);
+  expect(await halts.stopByTime(study, record)).toBe(true);
 });

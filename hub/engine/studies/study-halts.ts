@@ -1,11 +1,12 @@
 /** Pauses and stops of studies by themselves. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { SteadyTimes } from '@workbench-hub/shared/runtime/steady-times';
 import type { ActiveStudy, EndedPoint, Studies } from '../../core/ports/studies.js';
 import {
   stopAfterFailures,
+  stopAfterMs,
   stopAfterTime,
-  stopsAtMs,
   stopWhenReached,
 } from '../../core/studies/stop-rules.js';
 import { STUDY_TRANSITIONS, type Study } from '../../core/studies/study.js';
@@ -18,12 +19,25 @@ export interface StudyHaltsOptions {
   readonly log: Logger;
 }
 
-/** Each method resolves with whether the study has changed its state by it, and rejects as the store does. */
+/** Each method that stops or pauses resolves with whether the study has changed its state by it, and rejects as the store does. */
 export class StudyHalts {
   readonly #options: StudyHaltsOptions;
+  readonly #times: SteadyTimes;
 
   constructor(options: StudyHaltsOptions) {
     this.#options = options;
+    this.#times = new SteadyTimes(options.runtime.clock);
+  }
+
+  /** Forgets all other studies. */
+  keep(ids: ReadonlySet<string>): void {
+    this.#times.keep(ids);
+  }
+
+  /** Time until a study stops by its rule on time, 0 at least; infinite if it does not. */
+  stopsInMs({ definition, id }: Study, { state, runningSinceMs }: ActiveStudy): number {
+    if (state !== 'RUNNING') return Number.POSITIVE_INFINITY;
+    return Math.max(0, stopAfterMs(definition) - this.#times.sinceMs(id, 'start', runningSinceMs));
   }
 
   /** Stops a study as the hub before should have, which was ended after it had written the ends of points. */
@@ -57,10 +71,9 @@ export class StudyHalts {
   }
 
   /** Stops a study that has run for as long as its rule says. */
-  async stopByTime({ definition, id }: Study, { state, runningSinceMs }: ActiveStudy): Promise<boolean> {
-    const atMs = stopsAtMs(definition, runningSinceMs);
-    if (atMs === null || state !== 'RUNNING' || this.#options.runtime.clock.nowMs() < atMs) return false;
-    return this.#stop({ id }, stopAfterTime(definition), runningSinceMs);
+  async stopByTime(study: Study, record: ActiveStudy): Promise<boolean> {
+    if (this.stopsInMs(study, record) > 0) return false;
+    return this.#stop(study, stopAfterTime(study.definition), record.runningSinceMs);
   }
 
   /** Stops a study, unless it was resumed after `runningSinceMs`. */

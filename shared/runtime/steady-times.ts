@@ -1,5 +1,5 @@
-/** Times of allocations by the clock that is never set. The wall clock counts at the moment at which one is seen first, and not after it. */
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+/** Stored times by the clock that is never set. The wall clock counts at the moment at which one is seen first, and not after it. */
+import type { Clock } from './runtime.js';
 
 interface Seen {
   readonly wallMs: number;
@@ -18,18 +18,18 @@ export class SteadyTimes {
     this.#seen.clear();
   }
 
-  /** Forgets all other allocations. */
+  /** Forgets the times of all others. */
   keep(ids: ReadonlySet<string>): void {
     for (const id of this.#seen.keys()) if (!ids.has(id)) this.#seen.delete(id);
   }
 
-  /** Time since something that has happened to an allocation at `wallMs`. */
+  /** Time since something that has happened to the one with this id at `wallMs`. */
   sinceMs(id: string, what: string, wallMs: number): number {
     const atMs = this.#monotonicMsOf(id, what, wallMs, this.#clock.monotonicMs());
     return this.#clock.monotonicMs() - atMs;
   }
 
-  /** Time until something that happens to an allocation at `wallMs`. */
+  /** Time until something that happens to it at `wallMs`. */
   untilMs(id: string, what: string, wallMs: number): number {
     const atMs = this.#monotonicMsOf(id, what, wallMs, Number.POSITIVE_INFINITY);
     return atMs - this.#clock.monotonicMs();
