@@ -251,6 +251,11 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
+    it('a workload of which nothing is named says that nothing was measured', async () => {
+      const { figures, skipped } = await inSmall('storage', ['hub', 'hatchet']);
+      expect([figures, skipped]).toEqual([[], ['--only "hub,hatchet" names nothing that storage measures']]);
+    });
+
     it('storage measures uploads, downloads and transfers to agents', async () => {
       const { figures } = await inSmall('storage');
       expect(figures).toEqual(

@@ -47,7 +47,7 @@ export async function runWorkload(
         figures,
         targets: targets.map((target) => verdictOn(target, figures)),
         processes: mediansOf(measured).filter(isKept),
-        skipped: ready.skipped?.() ?? [],
+        skipped: [...(ready.skipped?.() ?? []), ...nothingOf(name, figures, options.only)],
       };
     } finally {
       await ready.end?.();
@@ -58,6 +58,12 @@ export async function runWorkload(
     await folder.remove();
     process.off('exit', removeAtOnce);
   }
+}
+
+/** The reason for which `--only` leaves nothing to measure of a workload, if it does. */
+function nothingOf(workload: string, figures: readonly Figure[], only: readonly string[] | undefined) {
+  if (only === undefined || figures.length > 0) return [];
+  return [`--only ${JSON.stringify(only.join(','))} names nothing that ${workload} measures`];
 }
 
 function mediansOf(runs: readonly Run[]): ProcessUse[] {

@@ -66,11 +66,8 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
           await endPrograms();
         });
       }
-      const paces = [
-        medianOf(machine.map(({ copy }) => copy)),
-        medianOf(machine.map(({ digest }) => digest)),
-      ];
-      return { samples: [...paces, ...samples], processes };
+      const paces = [machine.map(({ copy }) => copy), machine.map(({ digest }) => digest)];
+      return { samples: [...paces.flatMap(medianOf), ...samples], processes };
     },
   };
 }
@@ -88,13 +85,10 @@ function ratioName(way: string): string {
   return `${way}: of the slower of copy and digest`;
 }
 
-/** Statistics of samples of one quantity. */
-function medianOf(samples: readonly Sample[]): Sample {
-  const value = quantile(
-    samples.map((sample) => sample.value),
-    0.5,
-  );
-  return { ...(samples[0] as Sample), value };
+/** Median of samples of one quantity; none of no samples. */
+function medianOf(samples: readonly Sample[]): Sample[] {
+  const values = samples.map(({ value }) => value);
+  return samples.slice(0, 1).map((sample) => ({ ...sample, value: quantile(values, 0.5) }));
 }
 
 function memoryOf(way: StorageWay, pid: number): Sample {
