@@ -165,6 +165,7 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO rollout_member VALUES ('target', 'a', 0, 'DONE', '0.2.0-f', NULL, NULL, 61)`,
   ],
   [`UPDATE allocation SET for_user = 'anna'`],
+  [`UPDATE study SET resume_count = 1`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -344,6 +345,18 @@ it('an interrupted migration leaves nothing behind, and is repeated', () => {
   db.close();
 });
 
+it('a study that ran again before its resumes were counted has the failures since then', async () => {
+  const file = join(folder, 'hub.sqlite');
+  const before = MIGRATIONS.slice(0, 31);
+  const failed = `UPDATE study_point SET outcome = 'SOLVER_FAILED', ended_at = number + 13`;
+  const rows = [...ROWS.slice(0, 30), [`UPDATE study SET state = 'RUNNING', ended_at = NULL`, failed]];
+  makeDatabase(file, before, rows);
+  const store = openSqliteStore(file, systemRuntime.timers, pino({ level: 'silent' }));
+  expect(await store.studies.counts('study')).toEqual({ SOLVER_FAILED: 2 });
+  expect(await store.studies.failedSinceResume('study')).toBe(1);
+  await store.close();
+});
+
 /** The first characters of the SHA-256 of each. A new migration adds one; none ever changes. */
 it('no migration has changed since it was released', () => {
   const digest = (sql: string) => createHash('sha256').update(sql).digest('hex').slice(0, 12);
@@ -379,6 +392,7 @@ it('no migration has changed since it was released', () => {
     '2622c2a1d8cd',
     'a4de8f61bf71',
     '0dc7861054be',
+    '3da014326825',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

@@ -3,6 +3,7 @@
 import { type Database, openPool } from '@workbench-hub/hub/store/postgres/connection/pool';
 import { type MigrationOptions, migrate } from '@workbench-hub/hub/store/postgres/schema/migrate';
 import type { Migration } from '@workbench-hub/hub/store/postgres/schema/migration';
+import { MIGRATIONS } from '@workbench-hub/hub/store/postgres/schema/schema';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -71,6 +72,22 @@ describe.skipIf(!hasPostgres)('migrations on PostgreSQL', () => {
     expect(await applied()).toEqual(['0001-first']);
     expect(await columns()).toEqual(['n']);
     expect(await run([FIRST, SECOND])).toEqual(['0002-second']);
+  });
+
+  it('count the failures of a study that runs since it was resumed', async () => {
+    await run(MIGRATIONS.filter(({ id }) => id < '0032'));
+    await test.query(`INSERT INTO study (id, name, state, created_at, running_since_at, point_count, begun_count, retry_count, is_open, definition)
+      VALUES ('resumed', 's', 'RUNNING', 1, 5, 3, 3, 0, false, '{}'), ('first', 's', 'RUNNING', 1, 1, 3, 3, 0, false, '{}')`);
+    await test.query(`INSERT INTO study_point (study_seq, number, tries, is_due, variables, outcome, ended_at)
+      SELECT seq, number, 1, false, '[]', 'SOLVER_FAILED', number + 3 FROM study, generate_series(1, 3) AS number`);
+    expect(await run(MIGRATIONS)).toContain('0032-resumes-of-studies');
+    const counts = await test.query(`SELECT id, study.resume_count::integer AS resumes,
+        count(*) FILTER (WHERE point.resume_count = study.resume_count)::integer AS failed
+      FROM study JOIN study_point AS point ON study_seq = seq GROUP BY seq ORDER BY id`);
+    expect(counts).toEqual([
+      { id: 'first', resumes: 0, failed: 3 },
+      { id: 'resumed', resumes: 1, failed: 2 },
+    ]);
   });
 
   it('refuse a database that a newer hub has migrated', async () => {

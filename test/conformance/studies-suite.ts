@@ -643,14 +643,41 @@ export function describeStudies(open: OpenStore): void {
       expect(await store.studies.end(newStudy().id, [ended(1)])).toEqual([false]);
     });
 
-    it('that have failed since a time are counted', async () => {
-      const rule: PointEnd = { ...CRASHED, outcome: 'RULE_FAILED', endedAtMs: NOW + 4 };
+    it('that have failed since the study was resumed are counted, whatever the clock says', async () => {
+      const rule: PointEnd = { ...CRASHED, outcome: 'RULE_FAILED' };
+      const solver: PointEnd = { ...CRASHED, outcome: 'SOLVER_FAILED' };
       const canceled: PointEnd = { ...CRASHED, outcome: 'CANCELED' };
-      const id = await endedWith(FINISHED, CRASHED, rule, { ...rule, outcome: 'SOLVER_FAILED' }, canceled);
+      const id = await endedWith(FINISHED, CRASHED, rule, solver, canceled);
       await endedWith(CRASHED);
-      const counts = await Promise.all([3, 4, 5].map((at) => store.studies.failedSince(id, NOW + at)));
-      expect(counts).toEqual([3, 2, 0]);
-      expect(await store.studies.failedSince(newStudy().id, 0)).toBe(0);
+      const failed = () => store.studies.failedSinceResume(id);
+      expect(await failed()).toBe(3);
+      const why = { atMs: NOW - 9, message: null };
+      await store.studies.setState(id, ['RUNNING'], 'STOPPED', why);
+      expect(await failed()).toBe(3);
+      await store.studies.setState(id, ['STOPPED'], 'RUNNING', why);
+      expect(await failed()).toBe(0);
+      // Those that are tried again fail anew, as points do that begin.
+      await store.studies.retry(id, ['SOLVER_FAILED', 'RULE_FAILED'], NOW);
+      await store.studies.beginAgain(id, [3, 4]);
+      await store.studies.end(id, [ended(3, { ...rule, endedAtMs: NOW - 20 }, 2), ended(4, solver, 2)]);
+      expect(await failed()).toBe(2);
+      expect(await store.studies.failedSinceResume(newStudy().id)).toBe(0);
+    });
+
+    it('that have failed before a finished study runs again are counted no more', async () => {
+      const { id } = await create({ pointCount: 2 });
+      const reused: BegunPoint = begunPoint([1], {
+        end: { ...CRASHED, outcome: 'RULE_FAILED', source: 'earlier' },
+      });
+      await store.studies.begin(id, 0, [reused, reused]);
+      expect(await store.studies.failedSinceResume(id)).toBe(2);
+      expect(await store.studies.finish(id, 0, NOW + 5)).toBe(true);
+      expect(await store.studies.retry(id, ['CANCELED'], NOW)).toBe(0);
+      expect(await store.studies.failedSinceResume(id)).toBe(2);
+      await store.studies.extend(id, { first: 3, count: 1, plan: { kind: 'OPEN' }, key: null }, NOW);
+      expect(await store.studies.failedSinceResume(id)).toBe(0);
+      await store.studies.begin(id, 2, [reused]);
+      expect(await store.studies.failedSinceResume(id)).toBe(1);
     });
 
     it('that are named twice in a call end by the first that fits', async () => {

@@ -68,8 +68,8 @@ export interface Studies {
   /** The part of a study that has this point. */
   partWith(id: string, point: number): Promise<PlannedPart | undefined>;
   counts(id: string): Promise<OutcomeCounts>;
-  /** Number of points that have failed since this time. */
-  failedSince(id: string, timeMs: number): Promise<number>;
+  /** Number of points that have failed since the study was resumed, or else since it began. */
+  failedSinceResume(id: string): Promise<number>;
   /** Studies whose job has this content among its files, newest first. */
   withFile(content: FileRef, limit: number): Promise<CreatedStudy[]>;
   /** Points that have begun, by number. */

@@ -34,7 +34,7 @@ beforeEach(() => {
     runtime: { clock },
     log: { info: () => undefined } as unknown as Logger,
     studies: {
-      failedSince: async () => failed,
+      failedSinceResume: async () => failed,
       points: async (_, { after, limit, outcomes }: PointQuery) =>
         points
           .filter(({ number, end }) => number > after && end !== null && outcomes.includes(end.outcome))

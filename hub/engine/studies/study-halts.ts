@@ -14,7 +14,7 @@ import { REUSED_AT_A_TIME } from './next-points.js';
 import type { PlannedStudy } from './planned-study.js';
 
 export interface StudyHaltsOptions {
-  readonly studies: Pick<Studies, 'failedSince' | 'points' | 'setState'>;
+  readonly studies: Pick<Studies, 'failedSinceResume' | 'points' | 'setState'>;
   readonly runtime: { readonly clock: Clock };
   readonly log: Logger;
 }
@@ -66,7 +66,7 @@ export class StudyHalts {
   /** Stops a study of which as many points have failed as its rule says. */
   async stopByFailures(study: Study, { runningSinceMs }: ActiveStudy): Promise<boolean> {
     if (study.definition.stopAfterFailures === null) return false;
-    const failed = await this.#options.studies.failedSince(study.id, runningSinceMs);
+    const failed = await this.#options.studies.failedSinceResume(study.id);
     return this.#stop(study, stopAfterFailures(study.definition, failed), runningSinceMs);
   }
 

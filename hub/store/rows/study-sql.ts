@@ -17,6 +17,7 @@ export const GROWING = listOf(GROWING_STATES);
 /** Assignments by which a finished study runs again from the time of the parameter `now` on, and any other stays as it is. */
 export const runAgain = (now: '@now' | ':now') => `
   running_since_at = CASE state WHEN 'FINISHED' THEN ${now} ELSE running_since_at END,
+  resume_count = CASE state WHEN 'FINISHED' THEN resume_count + 1 ELSE resume_count END,
   message = CASE state WHEN 'FINISHED' THEN NULL ELSE message END,
   ended_at = CASE state WHEN 'FINISHED' THEN NULL ELSE ended_at END,
   state = CASE state WHEN 'FINISHED' THEN 'RUNNING' ELSE state END`;

@@ -162,7 +162,7 @@ function studiesOn(change: Lane, read: Read, hasStudies: () => boolean): TaskSto
     states: () => read(({ studies }) => studies.states()),
     partWith: (id, point) => read(({ studies }) => studies.partWith(id, point)),
     partByKey: (id, key) => read(({ studies }) => studies.partByKey(id, key)),
-    failedSince: (id, timeMs) => read(({ studies }) => studies.failedSince(id, timeMs)),
+    failedSinceResume: (id) => read(({ studies }) => studies.failedSinceResume(id)),
     counts: (id) => read(({ studies }) => studies.counts(id)),
     withFile: (content, limit) => read(({ studies }) => studies.withFile(content, limit)),
     points: (id, query) => read(({ studies }) => studies.points(id, query)),

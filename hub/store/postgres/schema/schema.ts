@@ -30,6 +30,7 @@ import { agentInstallation } from './migrations/0028-agent-installation.js';
 import { agentRollouts } from './migrations/0029-agent-rollouts.js';
 import { allocationsForUsers } from './migrations/0030-allocations-for-users.js';
 import { hostsOfLentInstances } from './migrations/0031-hosts-of-lent-instances.js';
+import { resumesOfStudies } from './migrations/0032-resumes-of-studies.js';
 import { accounts } from './migrations/0100-accounts.js';
 
 export const MIGRATIONS: readonly Migration[] = [
@@ -62,5 +63,6 @@ export const MIGRATIONS: readonly Migration[] = [
   agentRollouts,
   allocationsForUsers,
   hostsOfLentInstances,
+  resumesOfStudies,
   accounts,
 ];

@@ -57,10 +57,10 @@ const PART_BY_KEY = sql(
   `SELECT first, count, plan FROM study_part WHERE study_seq = ${SEQ_OF_STUDY} AND key = :key`,
 );
 const COUNTS = sql({ id: 'text' }, countsOf(SEQ_OF_STUDY));
-const FAILED_SINCE = sql(
-  { id: 'text', time: 'bigint' },
-  `SELECT count(*) AS count FROM study_point
-   WHERE study_seq = ${SEQ_OF_STUDY} AND outcome IN ${FAILED} AND ended_at >= :time`,
+const FAILED_SINCE_RESUME = sql(
+  { id: 'text' },
+  `SELECT count(*) AS count FROM study_point WHERE study_seq = ${SEQ_OF_STUDY} AND outcome IN ${FAILED}
+     AND resume_count = (SELECT resume_count FROM study WHERE id = :id)`,
 );
 const ID_BY_KEY = sql(
   { creator: 'text', key: 'text' },
@@ -145,7 +145,7 @@ function studyReads(
   | 'partWith'
   | 'partByKey'
   | 'counts'
-  | 'failedSince'
+  | 'failedSinceResume'
   | 'withFile'
   | 'points'
   | 'endedBefore'
@@ -185,10 +185,8 @@ function studyReads(
       const rows = await rowsOf<{ outcome: string; count: number }, 'id'>(db, COUNTS, { id });
       return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
     },
-    failedSince: async (id, timeMs) => {
-      const values = { id, time: timeMs };
-      return (await rowOf<{ count: number }, keyof typeof values>(db, FAILED_SINCE, values))?.count ?? 0;
-    },
+    failedSinceResume: async (id) =>
+      (await rowOf<{ count: number }, 'id'>(db, FAILED_SINCE_RESUME, { id }))?.count ?? 0,
     idByKey: async (creator, key) => {
       const values = { creator: creator ?? '', key };
       return (await rowOf<{ id: string }, keyof typeof values>(db, ID_BY_KEY, values))?.id;

@@ -221,12 +221,12 @@ export const BEGIN: LaneWrite<Beginning, boolean> = {
       begun AS (
         UPDATE study SET begun_count = begun_count + :added
         FROM held WHERE study.id = :id AND state = 'RUNNING' AND begun_count = :begunCount AND begun_count + :added <= point_count
-        RETURNING seq),
+        RETURNING seq, resume_count),
       points AS (
         INSERT INTO study_point (study_seq, number, tries, is_due, variables, bundle, not_reused, source, outcome, cause, message,
-          read_values, started_at, ended_at)
+          read_values, started_at, ended_at, resume_count)
         SELECT seq, :begunCount + point.place, 1, false, point.variables, point.bundle, point.not_reused, point.source, point.outcome, point.cause,
-          point.message, point.read_values, point.started_at, point.ended_at
+          point.message, point.read_values, point.started_at, point.ended_at, resume_count
         FROM begun, unnest(:variables, :bundles, :misses, :sources, :outcomes, :causes, :messages, :readValues, :startedAts, :endedAts)
           WITH ORDINALITY
           AS point (variables, bundle, not_reused, source, outcome, cause, message, read_values, started_at, ended_at, place))`,
@@ -306,7 +306,8 @@ export const END: LaneWrite<
     parts: `
       ended AS (
         UPDATE study_point SET outcome = given.outcome, cause = given.cause, message = given.message,
-          read_values = given.read_values, started_at = given.started_at, ended_at = given.ended_at
+          read_values = given.read_values, started_at = given.started_at, ended_at = given.ended_at,
+          resume_count = study.resume_count
         FROM held, study, (
           SELECT DISTINCT ON (number, tries) *
           FROM unnest(:numbers, :tries, :outcomes, :causes, :messages, :readValues, :startedAts, :endedAts) WITH ORDINALITY
@@ -364,7 +365,7 @@ const SET_STATE = laneStatement({
   parts: `
     changed AS (
       UPDATE study SET state = :next, ended_at = :endedAt, running_since_at = coalesce(:runningSince, running_since_at),
-        message = :message, told_count = told_count + CASE WHEN :isTold THEN 1 ELSE 0 END
+        resume_count = resume_count + CASE :next WHEN 'RUNNING' THEN 1 ELSE 0 END, message = :message, told_count = told_count + CASE WHEN :isTold THEN 1 ELSE 0 END
       FROM held WHERE study.id = :id AND state = ANY (:former)
         AND (:since IS NULL OR coalesce(running_since_at, created_at) = :since)
       RETURNING study.*),

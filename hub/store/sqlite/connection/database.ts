@@ -35,6 +35,7 @@ import { allocations } from '../schema/migrations/0029-allocations.js';
 import { agentInstallation } from '../schema/migrations/0030-agent-installation.js';
 import { agentRollouts } from '../schema/migrations/0031-agent-rollouts.js';
 import { allocationsForUsers } from '../schema/migrations/0032-allocations-for-users.js';
+import { resumesOfStudies } from '../schema/migrations/0033-resumes-of-studies.js';
 import { refuseDamaged } from './integrity-check.js';
 
 export type SqliteDatabase = Database.Database;
@@ -72,6 +73,7 @@ export const MIGRATIONS: readonly string[] = [
   agentInstallation,
   agentRollouts,
   allocationsForUsers,
+  resumesOfStudies,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -134,7 +134,7 @@ function studyReads(sql: ReturnType<typeof statements>) {
       return row && { ...row, plan: JSON.parse(row.plan) };
     },
     states: async () => Object.fromEntries(sql.states.all().map(({ state, count }) => [state, count])),
-    failedSince: async (id, timeMs) => sql.failedSince.get({ id, timeMs }) ?? 0,
+    failedSinceResume: async (id) => sql.failedSinceResume.get({ id }) ?? 0,
     counts: async (id) =>
       Object.fromEntries(sql.counts.all({ id }).map(({ outcome, count }) => [outcome, count])),
     idByKey: async (creator, key) => sql.idByKey.get({ creator: creator ?? '', key }),
@@ -210,7 +210,7 @@ function studyStatements(db: SqliteDatabase) {
     setState: db
       .prepare<[Change], number>(`
         UPDATE study SET state = @to, ended_at = @endedAtMs, running_since_at = coalesce(@runningSinceMs, running_since_at),
-          message = @message
+          resume_count = resume_count + (@to = 'RUNNING'), message = @message
         WHERE id = @id AND state IN (SELECT value FROM json_each(@from))
           AND (@since IS NULL OR coalesce(running_since_at, created_at) = @since)
         RETURNING seq`)
@@ -245,9 +245,10 @@ function pointStatements(db: SqliteDatabase) {
     counts: db.prepare<[{ id: string }], { outcome: string; count: number }>(
       countsOf('(SELECT seq FROM study WHERE id = @id)'),
     ),
-    failedSince: db
-      .prepare<[{ id: string; timeMs: number }], number>(`
-        SELECT count(*) FROM study_point WHERE ${IN_STUDY} AND outcome IN ${FAILED} AND ended_at >= @timeMs`)
+    failedSinceResume: db
+      .prepare<[{ id: string }], number>(`
+        SELECT count(*) FROM study_point WHERE ${IN_STUDY} AND outcome IN ${FAILED}
+          AND resume_count = (SELECT resume_count FROM study WHERE id = @id)`)
       .pluck(),
     points: db.prepare<[{ id: string; after: number; limit: number; outcomes: string }], PointRow>(`
       SELECT ${POINT_COLUMNS} FROM study_point WHERE ${IN_STUDY} AND number > @after
@@ -269,15 +270,15 @@ function pointStatements(db: SqliteDatabase) {
       .pluck(),
     insertPoint: db.prepare<[{ seq: number; number: number } & ReturnType<typeof begunPointAsColumns>]>(`
       INSERT INTO study_point (study_seq, number, tries, is_due, variables, bundle, not_reused, source, outcome, cause, message, read_values,
-        started_at, ended_at)
+        started_at, ended_at, resume_count)
       VALUES (@seq, @number, 1, 0, @variables, @bundle, @not_reused, @source, @outcome, @cause, @message, @read_values, @started_at,
-        @ended_at)`),
+        @ended_at, (SELECT resume_count FROM study WHERE seq = @seq))`),
     unbundle: db.prepare<[{ id: string; bundle: number }]>(`
       UPDATE ${OPEN_POINTS} SET bundle = NULL, is_due = 1 WHERE ${IN_STUDY} AND ${OPEN} AND bundle = @bundle`),
     countRetry: db.prepare<[string]>('UPDATE study SET retry_count = retry_count + 1 WHERE id = ?'),
     end: db.prepare<[{ id: string } & ReturnType<typeof endOfPoint>]>(`
       UPDATE study_point SET outcome = @outcome, cause = @cause, message = @message, read_values = @read_values,
-        started_at = @started_at, ended_at = @ended_at
+        started_at = @started_at, ended_at = @ended_at, resume_count = (SELECT resume_count FROM study WHERE id = @id)
       WHERE ${IN_STUDY} AND number = @number AND tries = @tries AND ${OPEN}`),
     retry: db.prepare<[{ id: string; outcomes: string }]>(`
       UPDATE study_point SET tries = tries + 1, is_due = 1, bundle = NULL, outcome = NULL, cause = NULL, message = NULL, read_values = NULL,
