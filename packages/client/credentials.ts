@@ -24,7 +24,7 @@ export class TokenCredentials implements Credentials {
   }
 
   async token(): Promise<string> {
-    this.#current ??= Promise.resolve(this.#read());
+    this.#current ??= this.#fetched();
     return this.#current;
   }
 
@@ -32,6 +32,16 @@ export class TokenCredentials implements Credentials {
     if (this.#isFixed) return false;
     if (this.#current !== undefined && (await this.#current) === rejected) this.#current = undefined;
     return (await this.token()) !== rejected;
+  }
+
+  /** A fetch that fails is not kept: the next request tries anew. */
+  async #fetched(): Promise<string> {
+    try {
+      return await this.#read();
+    } catch (error) {
+      this.#current = undefined;
+      throw error;
+    }
   }
 }
 
