@@ -76,6 +76,28 @@ it('goes on after a restart that lasts longer than the tries of a request', asyn
   expect(after).toEqual([undefined, '1', '1', '1', '1', '1']);
 });
 
+it('goes on after the place that a comment has told', async () => {
+  vi.useFakeTimers();
+  const answers = [
+    new Response('id: 1\ndata: first\n\n: alive\nid: 7\n\n'),
+    new Response('id: 8\ndata: second\n\n'),
+  ];
+  const after: unknown[] = [];
+  const connection = new Connection({
+    url: 'http://hub.example',
+    credentials: undefined,
+    fetch: async (_, { headers } = {}) => {
+      after.push((headers as Record<string, string>)['last-event-id']);
+      return answers.shift() as Response;
+    },
+  });
+  const events = eventStream(connection, '/api/x/events');
+  expect((await events.next()).value).toMatchObject({ data: 'first' });
+  const [more] = await Promise.all([events.next(), vi.advanceTimersByTimeAsync(10_000)]);
+  expect(more.value).toMatchObject({ data: 'second' });
+  expect(after).toEqual([undefined, '7']);
+});
+
 it('waits for a stream that its user has one too many of', async () => {
   vi.useFakeTimers();
   const headers = { 'x-error-code': 'TOO_MANY_STREAMS', 'retry-after': '5' };

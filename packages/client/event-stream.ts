@@ -35,9 +35,10 @@ export async function* eventStream(
     const request = { ...options, headers: headersAfter(lastId) };
     try {
       for await (const event of oneStream(connection, path, request, { outer: signal, onOpen })) {
-        delays.reset();
         if (event.id !== undefined) lastId = event.id;
-        if (event.data !== '') yield event;
+        if (event.data === '') continue;
+        delays.reset();
+        yield event;
       }
     } catch (error) {
       signal?.throwIfAborted();
@@ -68,7 +69,24 @@ function askedDelayMs(error: unknown): number {
   return 1000 * Math.min(retryAfterS, LONGEST_RETRY_AFTER_S);
 }
 
-/** Events of one response, until it ends or falls silent. */
+/** Latest id of a stream, also of blocks without data: by them, the hub tells how far it has come, and the parser leaves them out. */
+class LatestId {
+  #rest = '';
+  #inBlock: string | undefined;
+  value: string | undefined;
+
+  feed(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [, id] = /^id: ?(.*?)\r?$/.exec(line) ?? [];
+      if (id !== undefined) this.#inBlock = id;
+      if (line.trim() === '') this.value = this.#inBlock ?? this.value;
+    }
+  }
+}
+
+/** Events of one response, until it ends or falls silent; those without data have the latest id alone. */
 async function* oneStream(
   connection: Connection,
   path: string,
@@ -80,6 +98,7 @@ async function* oneStream(
   const restart = () => setTimeout(() => silence.abort(silent(connection.url, SILENCE_MS)), SILENCE_MS);
   const received: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => received.push(event) });
+  const latest = new LatestId();
   const decoder = new TextDecoder();
   let timer = restart();
   try {
@@ -93,8 +112,11 @@ async function* oneStream(
         if (done) return;
         clearTimeout(timer);
         timer = restart();
-        parser.feed(decoder.decode(value, { stream: true }));
+        const text = decoder.decode(value, { stream: true });
+        parser.feed(text);
+        latest.feed(text);
         yield* received.splice(0);
+        if (latest.value !== undefined) yield { id: latest.value, event: undefined, data: '' };
       }
     } finally {
       await reader.cancel().catch(() => undefined);
