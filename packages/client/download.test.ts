@@ -1,14 +1,22 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { link, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { download } from './download.js';
+
+vi.mock('node:fs/promises', async (original) => {
+  const whole = await original<typeof import('node:fs/promises')>();
+  return { ...whole, link: vi.fn(whole.link) };
+});
 
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'download-'));
 });
-afterEach(() => rm(folder, { recursive: true }));
+afterEach(async () => {
+  vi.mocked(link).mockReset();
+  await rm(folder, { recursive: true });
+});
 
 describe('a download', () => {
   it.each([true, false])('can have the longest name of a file, with overwrite %s', async (overwrite) => {
@@ -16,6 +24,19 @@ describe('a download', () => {
     const target = path.join(folder, name);
     await download({ name, open: async () => new Response('content') }, target, { overwrite });
     expect(await readdir(folder)).toEqual([name]);
+    expect(await readFile(target, 'utf8')).toBe('content');
+  });
+
+  it('is saved on a file system without links, and replaces no file there', async () => {
+    vi.mocked(link).mockImplementation(async () => {
+      throw Object.assign(new Error('EPERM: operation not permitted, link'), { code: 'EPERM' });
+    });
+    const target = path.join(folder, 'a.txt');
+    const save = (content: string) =>
+      download({ name: 'a.txt', open: async () => new Response(content) }, target, { overwrite: false });
+    await save('content');
+    await expect(save('other')).rejects.toMatchObject({ code: 'EEXIST' });
+    expect(await readdir(folder)).toEqual(['a.txt']);
     expect(await readFile(target, 'utf8')).toBe('content');
   });
 

@@ -46,10 +46,22 @@ export async function download(source: Source, target: string, options: Download
       await file.close();
     }
     if (!transfer.isWhole) throw new Error(`${source.name} was damaged on its way; try again`);
-    // Unlike a rename, a link replaces no file.
-    await (options.overwrite ? rename : link)(partial, target);
+    await (options.overwrite ? rename : renameNew)(partial, target);
   } finally {
     await rm(partial, { force: true });
+  }
+}
+
+/** Renames a file unless one of the new name exists: that rejects with EEXIST. */
+async function renameNew(from: string, to: string): Promise<void> {
+  try {
+    // Unlike a rename, a link replaces no file.
+    await link(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+    // Some file systems have no links, such as FAT and many shares: there, the name is taken first.
+    await (await open(to, 'wx')).close();
+    await rename(from, to);
   }
 }
 
