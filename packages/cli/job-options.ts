@@ -108,12 +108,25 @@ async function filesIn(from: string): Promise<{ source: string; relative: string
   });
   if (!found.isDirectory()) return [{ source: from, relative: '' }];
   const entries = await readdir(from, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => {
-      const source = path.join(entry.parentPath, entry.name);
-      return { source, relative: path.relative(from, source).split(path.sep).join('/') };
-    });
+  const files: { source: string; relative: string }[] = [];
+  for (const entry of entries) {
+    const source = path.join(entry.parentPath, entry.name);
+    if (entry.isSymbolicLink()) await expectLinkedFile(source);
+    else if (!entry.isFile()) continue;
+    files.push({ source, relative: path.relative(from, source).split(path.sep).join('/') });
+  }
+  return files;
+}
+
+/** Throws {@link UsageError} for a link to anything but a file: a folder would be left out without a word. */
+async function expectLinkedFile(link: string): Promise<void> {
+  const found = await stat(link).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`${link} is a link that cannot be followed: ${readFailure(error)}`);
+  });
+  if (!found.isFile())
+    throw new UsageError(
+      `${link} is a link to a folder: give that on its own, as --file FOLDER=NAME, and remove the link`,
+    );
 }
 
 async function readable(source: string): Promise<File> {
