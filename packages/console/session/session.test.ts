@@ -22,6 +22,7 @@ class FakeHub {
   isOpen = false;
   /** User whose session it is. */
   username = 'anna';
+  roles = ['USER'];
   /** Paths of the requests, in order. */
   readonly asked: string[] = [];
 
@@ -34,7 +35,7 @@ class FakeHub {
     if (this.isOpen) return Response.json({ username: 'anonymous', roles: ['ADMIN'], by: 'OPEN_HUB' });
     const authorization = new Headers(headers).get('authorization');
     if (authorization !== `Bearer ${this.token}`) return new Response(null, { status: 401 });
-    return Response.json({ username: this.username, roles: ['USER'], by: 'SESSION' });
+    return Response.json({ username: this.username, roles: this.roles, by: 'SESSION' });
   };
 
   #logOut(): Response {
@@ -153,6 +154,15 @@ it('tells nobody of a token that is renewed for the same user', async () => {
   });
   expect(await session.renew('token-1')).toBe(true);
   expect([await session.token(), changes]).toEqual(['token-2', 0]);
+});
+
+it('has the roles of today in all tabs once the token is renewed', async () => {
+  const [first, second] = [await openSession(), await openSession()];
+  await expect.poll(() => first.token()).toBe(hub.token);
+  hub.roles = ['ADMIN'];
+  expect(await first.renew(await first.token())).toBe(true);
+  for (const { state } of [first, second])
+    await expect.poll(() => state.get()).toMatchObject({ status: 'open', person: { roles: ['ADMIN'] } });
 });
 
 /** A browser that keeps this method of the latest login; null: nobody is logged in. */

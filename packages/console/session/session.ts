@@ -217,11 +217,25 @@ export class Session implements Credentials {
   #receive(token: string, username: string): void {
     if (this.#username !== undefined && this.#username !== username) this.#end();
     this.#token = token;
-    if (this.#username === undefined) void this.#open(token);
+    // Also for the same user, whose roles may have changed; without an answer, they stay as they were.
+    const goOn = (person: Person | undefined) => {
+      // Unless another token has come, or the session has ended meanwhile.
+      if (person && this.#token === token) this.#goOnAs(person);
+    };
+    this.#personOf(token).then(goOn, () => undefined);
   }
 
-  /** Asks the hub whose token it is, and goes on with it as that user; undefined when it is refused. */
+  /** Goes on with a token as the user whose it is; undefined when it is refused. */
   async #open(token: string | undefined): Promise<string | undefined> {
+    const person = await this.#personOf(token);
+    if (person === undefined) return undefined;
+    this.#token = token;
+    this.#goOnAs(person);
+    return person.username;
+  }
+
+  /** Asks the hub whose token it is; undefined when it is refused. */
+  async #personOf(token: string | undefined): Promise<Person | undefined> {
     const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const response = await this.#send(CALLER, { headers });
     if (response.status === 401) return undefined;
@@ -231,16 +245,21 @@ export class Session implements Credentials {
       roles: Role[];
       by: Means;
     };
-    this.#token = token;
-    if (username !== this.#username)
-      this.state.set({ status: 'open', person: { username, roles, isLoggedIn: by !== 'OPEN_HUB', by } });
-    return username;
+    return { username, roles, isLoggedIn: by !== 'OPEN_HUB', by };
   }
 
-  /** Name of the user whose session is open. */
-  get #username(): string | undefined {
+  #goOnAs(person: Person): void {
+    if (!isSamePerson(this.#person, person)) this.state.set({ status: 'open', person });
+  }
+
+  /** The user whose session is open. */
+  get #person(): Person | undefined {
     const state = this.state.get();
-    return state.status === 'open' ? state.person.username : undefined;
+    return state.status === 'open' ? state.person : undefined;
+  }
+
+  get #username(): string | undefined {
+    return this.#person?.username;
   }
 
   #end(isForgotten = false, fault?: unknown): void {
@@ -264,6 +283,10 @@ export class LogInRefused extends Error {
     this.status = status;
     this.retryAfterS = retryAfterS;
   }
+}
+
+function isSamePerson(one: Person | undefined, other: Person): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 async function refusalIn(response: Response): Promise<LogInRefused> {
