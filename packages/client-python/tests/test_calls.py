@@ -35,6 +35,33 @@ from workbench_hub._errors import CLASS_OF
 from .server import BATCH, CREATED, USER, Answer, Request, Server, error_answer, json_answer
 
 
+class Forks(unittest.TestCase):
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_processes_that_are_forked_get_their_own_answers(self) -> None:
+        def answer(request: Request) -> Answer:
+            return json_answer({"id": request.path.rsplit("/", 1)[1], "status": "FINISHED"})
+
+        def own_answers(hub: Hub, mark: str) -> bool:
+            names = [f"{mark}-{number}" for number in range(50)]
+            return all(hub.task(name)["id"] == name for name in names)
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            self.assertEqual(hub.task("first")["id"], "first")
+            children = []
+            for mark in ("a", "b"):
+                child = os.fork()
+                if child == 0:
+                    is_right = False
+                    try:
+                        is_right = own_answers(hub, mark)
+                    finally:
+                        os._exit(0 if is_right else 1)
+                children.append(child)
+            is_right = own_answers(hub, "parent")
+            ends = [os.WEXITSTATUS(os.waitpid(child, 0)[1]) for child in children]
+            self.assertEqual((is_right, ends), (True, [0, 0]))
+
+
 def document(has_key: bool) -> Answer:
     parameters = [{"in": "header", "name": "Idempotency-Key"}] if has_key else []
     return json_answer({"paths": {BATCH: {"post": {"parameters": parameters}}}})

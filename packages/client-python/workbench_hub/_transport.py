@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import select
 import socket
 import ssl
@@ -29,11 +30,12 @@ class _Idle(NamedTuple):
 
 
 class Transport:
-    """Sends requests to the hub at `url`. Threads share it."""
+    """Sends requests to the hub at `url`. Threads share it, and a process that is forked goes on with it."""
 
     def __init__(self, url: str, ca_file: Optional[str], read_timeout_s: float) -> None:
         self._lock = threading.Lock()
         self._idle: List[_Idle] = []
+        self._process_id = os.getpid()
         parts = parts_of(url)
         self.url = urllib.parse.urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         self._is_tls = parts.scheme == "https"
@@ -144,7 +146,19 @@ class Transport:
                 # A server that refuses the body on its way answers and closes: its answer may have arrived.
                 return
 
+    def _leave_those_of_parent(self) -> None:
+        """After a fork, the idle connections are those of the parent as well: its answers would reach this process."""
+        if self._process_id == os.getpid():
+            return
+        self._process_id = os.getpid()
+        # A thread of the parent may have held the lock.
+        self._lock = threading.Lock()
+        idle, self._idle = self._idle, []
+        for each in idle:
+            each.connection.close()
+
     def _take(self) -> http.client.HTTPConnection:
+        self._leave_those_of_parent()
         while True:
             with self._lock:
                 idle = self._idle.pop() if self._idle else None
