@@ -2,9 +2,10 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { UsageError } from './exit-codes.js';
+import { InterruptedError, UsageError } from './exit-codes.js';
 
-/** Asks on the terminal; a hidden answer is not shown. Throws {@link UsageError} with the remedy when there is no terminal. */
+/** Asks on the terminal; a hidden answer is not shown. Throws {@link UsageError} with the remedy when there is no terminal, and
+ *  {@link InterruptedError} at Ctrl-C. */
 export async function ask(question: string, remedy: string, isHidden = false): Promise<string> {
   if (!process.stdin.isTTY) throw new UsageError(`there is no terminal to ask on: ${remedy}`);
   // The reader of a visible line draws the question itself: it begins by clearing the line.
@@ -18,6 +19,9 @@ export async function ask(question: string, remedy: string, isHidden = false): P
   });
   try {
     return await reader.question(shown);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ABORT_ERR') throw error;
+    throw new InterruptedError('interrupted', { cause: error });
   } finally {
     reader.close();
     if (isHidden) process.stderr.write('\n');

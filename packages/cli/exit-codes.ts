@@ -35,6 +35,11 @@ export class SignOnError extends Error {
   override readonly name = 'SignOnError';
 }
 
+/** Ctrl-C at a question. */
+export class InterruptedError extends Error {
+  override readonly name = 'InterruptedError';
+}
+
 /** Exit code of an ended task: a task whose scripts failed has FINISHED with the execution status ERROR. */
 export function exitCodeOf({
   status,
@@ -45,6 +50,7 @@ export function exitCodeOf({
 }
 
 export function exitCodeOfError(error: unknown): ExitCode {
+  if (error instanceof InterruptedError) return EXIT.INTERRUPTED;
   if (error instanceof UsageError || error instanceof RefusedError) return EXIT.USAGE;
   if (error instanceof FileExistsError || error instanceof UnsafePathError) return EXIT.USAGE;
   if (

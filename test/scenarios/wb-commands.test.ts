@@ -441,6 +441,10 @@ describe.skipIf(!hasTerminals())('a question on the terminal', () => {
     await eventually(() => refusing.told().includes('[y/N]'), 60_000);
     refusing.type('n\r');
     expect((await refusing.outcome).code).toBe(130);
+    const leaving = start('terminal', ['cancel', '--name', 'asked']);
+    await eventually(() => leaving.told().includes('[y/N]'), 60_000);
+    leaving.type('\u0003');
+    expect((await leaving.outcome).code).toBe(130);
     expect(await stays()).toEqual([first]);
     const agreeing = start('terminal', ['cancel', '--name', 'asked']);
     await eventually(() => agreeing.told().includes('[y/N]'), 60_000);

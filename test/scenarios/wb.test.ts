@@ -118,6 +118,25 @@ describe('wb run', () => {
     expect(JSON.parse(listed.stdout)).toHaveLength(2);
   });
 
+  it('of several tasks, waits for the others when one is gone, and for none after Ctrl-C', async () => {
+    const hub = await startedHub();
+    const ended = (await wb(hub, ['submit', '--script', write('ends.js', '1')])).stdout.trim();
+    const unknown = '019aa4f2-6d3c-7c41-9f0e-000000000000';
+    const waited = await wb(hub, ['wait', unknown, ended]);
+    expect(waited).toMatchObject({ code: 1, stdout: expect.stringContaining(`${ended}: FINISHED`) });
+    expect(waited.stderr).toContain(`wb: ${unknown}: task ${unknown} was deleted`);
+
+    const script = write('waits.js', "console.log('it began'); setInterval(() => {}, 1000);");
+    const submit = async () => (await wb(hub, ['submit', '--script', script])).stdout.trim();
+    const [first, second] = [await submit(), await submit()];
+    const waits = call(hub, ['wait', first, second, '--cancel-on-interrupt']);
+    await eventually(() => waits.told().includes('it began'));
+    waits.child.kill('SIGINT');
+    expect(await waits.outcome).toMatchObject({ code: 3, stderr: expect.not.stringContaining(second) });
+    const listed = await wb(hub, ['tasks', '--status', 'canceled', '--json']);
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ id: first }]);
+  });
+
   it('waits through a restart of the hub', async () => {
     const hub = await startedHub();
     const script = write(

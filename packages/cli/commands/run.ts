@@ -1,13 +1,20 @@
 /** `wb run`, `wb submit`, `wb wait`: jobs from beginning to end. */
 import { access, constants, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type Hub, NotFoundError, type Task, type TaskDetails, type TaskItem } from '@workbench-hub/client';
+import {
+  type Hub,
+  HubError,
+  NotFoundError,
+  type Task,
+  type TaskDetails,
+  type TaskItem,
+} from '@workbench-hub/client';
 import { FileExistsError, saveOutputs, UnsafePathError } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
 import { idsOf } from '../ask.js';
 import type { Run } from '../command-action.js';
 import { print, printable, SafeOutput, tell } from '../console.js';
-import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
+import { EXIT, type ExitCode, exitCodeOf, exitCodeOfError, messageOf, UsageError } from '../exit-codes.js';
 import { type JobOptions, jobOf, withJobOptions } from '../job-options.js';
 import { TransferBar, withUploadBar } from '../progress.js';
 import { wholeId } from '../task-ids.js';
@@ -78,16 +85,29 @@ async function waitForAll(
   options: FollowOptions,
 ): Promise<ExitCode> {
   let first: ExitCode = EXIT.FINISHED;
+  let isLeft = false;
+  const onLeft = () => {
+    isLeft = true;
+  };
   await expectUsable(options);
   for (const given of ids) {
+    const code = await waitForOne(given).catch((error: unknown) => {
+      // The others may still be there.
+      if (ids.length === 1 || !(error instanceof NotFoundError)) throw error;
+      tell(`wb: ${given}: ${messageOf(error)}`);
+      return exitCodeOfError(error);
+    });
+    if (isLeft) return code;
+    if (first === EXIT.FINISHED) first = code;
+  }
+  return first;
+
+  async function waitForOne(given: string): Promise<ExitCode> {
     const id = await wholeId(hub, given);
     // Outputs of different tasks have the same names.
     const own = options.out === undefined || ids.length === 1 ? {} : { out: path.join(options.out, id) };
-    const code = await follow(hub.task(id), output, { ...options, ...own });
-    if (first === EXIT.FINISHED) first = code;
-    if (code === EXIT.INTERRUPTED) break;
+    return follow(hub.task(id), output, { ...options, ...own }, onLeft);
   }
-  return first;
 }
 
 /**
@@ -108,11 +128,13 @@ export async function expectUsable({ out, overwrite = false }: FollowOptions): P
     tell(`wb: ${out} is not empty: files that exist there are kept, unless --overwrite is given`);
 }
 
-/** Follows a task to its end: its state and output to standard error, its result to standard output. */
+/** Follows a task to its end: its state and output to standard error, its result to standard output. Calls `onLeft` when Ctrl-C ends
+ *  that before. */
 export async function follow(
   task: Task,
   output: { isJson: boolean },
   options: FollowOptions,
+  onLeft: () => void = () => undefined,
 ): Promise<ExitCode> {
   const interrupt = interruption(task, options);
   const printed = new SafeOutput(process.stderr);
@@ -130,7 +152,10 @@ export async function follow(
     return exitCodeOf(details);
   } catch (error) {
     // Awaited, so that a second Ctrl-C finds its listener.
-    if (interrupt.signal.aborted) return await interrupt.left();
+    if (interrupt.signal.aborted) {
+      onLeft();
+      return await interrupt.left();
+    }
     if (error instanceof FileExistsError || error instanceof UnsafePathError) {
       tell(`wb: ${error.message}`);
       tell(`The task has ended. Save its outputs with: wb result ${task.id} --out FOLDER`);
@@ -199,13 +224,19 @@ function interruption(task: Task, { cancelOnInterrupt = false }: FollowOptions):
   return {
     signal: controller.signal,
     async left() {
-      if (cancelOnInterrupt) {
-        await task.cancel({ force: true });
-        tell(`\n${task.id}: canceled`);
-        return EXIT.CANCELED;
+      if (!cancelOnInterrupt) {
+        tell(`\n${task.id} goes on. Attach again with: wb wait ${task.id}`);
+        return EXIT.INTERRUPTED;
       }
-      tell(`\n${task.id} goes on. Attach again with: wb wait ${task.id}`);
-      return EXIT.INTERRUPTED;
+      try {
+        await task.cancel({ force: true });
+      } catch (error) {
+        if (!(error instanceof HubError && error.code === 'TASK_NOT_CANCELABLE')) throw error;
+        tell(`\n${task.id} has ended. Save its outputs with: wb result ${task.id} --out FOLDER`);
+        return EXIT.INTERRUPTED;
+      }
+      tell(`\n${task.id}: canceled`);
+      return EXIT.CANCELED;
     },
     end: () => void process.off('SIGINT', onInterrupt).off('SIGTERM', onInterrupt),
   };
