@@ -1,6 +1,6 @@
 /** Batch jobs that refer to files of the input storage (contract 3.4 and 3.5). */
 import { createHash } from 'node:crypto';
-import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import type { BatchJob, FileRef } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
@@ -134,6 +134,39 @@ if (HUBS === 1) {
       await agent.leave();
     },
   );
+
+  it('an archive of outputs that has begun completes although the task is deleted', async () => {
+    const runtime = new HandDrivenRuntime();
+    await replaceHub({ runtime });
+    const id = await api.batchJob();
+    const agent = await FakeAgent.join(hub);
+    const { ref } = await agent.hear('assign');
+    // The first has more than the sockets between the two hold.
+    const contents = [Buffer.alloc(40_000_000, 'the first'), Buffer.alloc(100_000, 'the second')];
+    const [first, second] = await Promise.all(contents.map((content) => agent.upload(content)));
+    const outputFiles = [
+      { path: 'a', ...(first as FileRef) },
+      { path: 'b', ...(second as FileRef) },
+    ];
+    agent.report(ref, 'OK', { outputFiles });
+    await eventually(async () => (await api.task(id))['status'] === 'FINISHED');
+    const answer = await fetch(`${hub.address}/api/x/tasks/${id}/archive`);
+    const pieces = answer.body?.[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+    const begun = [(await pieces.next()).value as Uint8Array];
+
+    expect((await api.delete(`/api/2.0/workbench/task/${id}/delete`)).status).toBe(204);
+    await runtime.advance(6000);
+    const held = await blobFiles();
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) begun.push(next.value);
+    const archive = Buffer.concat(begun);
+    expect(contents.map((content) => archive.includes(content))).toEqual([true, true]);
+    expect(held).toHaveLength(2);
+    await eventually(async () => {
+      await runtime.advance(1000);
+      return (await blobFiles()).length === 0;
+    });
+    await agent.leave();
+  });
 }
 
 describe('additional files in the input storage', () => {

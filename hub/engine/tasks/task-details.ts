@@ -1,8 +1,8 @@
 /** A task whole: its job, its attempts, and its files one by one. */
-import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import { HubError } from '../../core/errors.js';
-import type { BlobStore, FoundBlob } from '../../core/ports/blobs.js';
+import type { BlobStore, FoundBlob, Hold } from '../../core/ports/blobs.js';
 import type { FormerAttempt, TaskArchive } from '../../core/ports/task-archive.js';
 import type { Delivery } from '../../core/ports/webhook-deliveries.js';
 import type { ExecutingInstance, NotifyAddress, Task, TaskFiles } from '../../core/task.js';
@@ -52,10 +52,21 @@ export interface TaskFile {
   readonly file: FoundBlob;
 }
 
+/** All output files of a task, to be read in a row. Once they are held, they outlive the task. */
+export interface TaskOutputs {
+  readonly task: Task;
+  /** By path. */
+  readonly refs: readonly NamedFileRef[];
+  /** Begins a hold on all of them, which must be ended. */
+  beginHold(): Hold;
+  /** Finds one of them. Rejects with TASK_FILE_NOT_FOUND. */
+  find(ref: NamedFileRef, hold: Hold): Promise<FoundBlob>;
+}
+
 export interface TaskDetailsOptions {
   readonly tasks: Pick<Tasks, 'get'>;
   readonly archive: Pick<TaskArchive, 'jobOf' | 'formerAttempts' | 'filesOf'>;
-  readonly files: Pick<BlobStore, 'find'>;
+  readonly files: Pick<BlobStore, 'find' | 'hold' | 'holdBriefly'>;
   /** Null for a hub that sends none. */
   readonly webhooks: Pick<Webhooks, 'ofTask'> | null;
 }
@@ -117,11 +128,35 @@ export class TaskDetailsReader {
     return this.#open(id, path, found, path);
   }
 
+  /** All output files. They are held for the seconds until {@link TaskOutputs.beginHold}. */
+  async allOutputs(id: string): Promise<TaskOutputs> {
+    const { tasks, files } = this.#options;
+    const refs = await this.outputs(id);
+    files.holdBriefly(refs);
+    // Another hub that deletes the task from here on asks for holds after that.
+    const task = await tasks.get(id);
+    return {
+      task,
+      refs,
+      beginHold: () => {
+        const hold = files.hold();
+        for (const ref of refs) hold.add(ref);
+        return hold;
+      },
+      find: (ref, hold) => this.#find(id, ref.path, ref, hold),
+    };
+  }
+
   async #open(id: string, path: string, ref: FileRef, filename: string): Promise<TaskFile> {
-    const file = await this.#options.files.find(ref);
+    const file = await this.#find(id, path, ref);
+    return { name: filename.slice(filename.lastIndexOf('/') + 1), digest: ref.digest, file };
+  }
+
+  async #find(id: string, path: string, ref: FileRef, hold?: Hold): Promise<FoundBlob> {
+    const file = await this.#options.files.find(ref, hold);
     // Deleted since it was looked up, or damaged.
     if (!file) throw notFound(id, 'content of the', path);
-    return { name: filename.slice(filename.lastIndexOf('/') + 1), digest: ref.digest, file };
+    return file;
   }
 }
 

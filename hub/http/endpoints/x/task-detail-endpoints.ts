@@ -78,7 +78,7 @@ function inputEndpoints({ details, log }: TaskDetailEndpointsOptions): Endpoint[
   ];
 }
 
-function outputEndpoints({ tasks, details, log }: TaskDetailEndpointsOptions): Endpoint[] {
+function outputEndpoints({ details, log }: TaskDetailEndpointsOptions): Endpoint[] {
   return [
     endpoint(
       {
@@ -103,13 +103,13 @@ function outputEndpoints({ tasks, details, log }: TaskDetailEndpointsOptions): E
       (id, path) => details.output(id, path),
       log,
     ),
-    archiveEndpoint({ tasks, details, log }),
+    archiveEndpoint({ details, log }),
   ];
 }
 
 const TAR = 'application/x-tar';
 
-function archiveEndpoint({ tasks, details, log }: TaskDetailEndpointsOptions): Endpoint {
+function archiveEndpoint({ details, log }: Omit<TaskDetailEndpointsOptions, 'tasks'>): Endpoint {
   return endpoint(
     {
       method: 'get',
@@ -125,19 +125,15 @@ function archiveEndpoint({ tasks, details, log }: TaskDetailEndpointsOptions): E
       responses: { 200: { description: 'The archive.', schema: binary, contentType: TAR }, 404: NOT_FOUND },
     },
     async ({ params: { id }, context }) => {
-      const outputs = await details.outputs(id);
-      const { endedAtMs, requestedAtMs } = await tasks.get(id);
-      const files = outputs.map(({ path }) => ({
-        path: `${id}/${path}`,
-        find: async () => (await details.output(id, path)).file,
-      }));
+      const { task, refs: files, beginHold, find } = await details.allOutputs(id);
+      const modifiedAtMs = task.endedAtMs ?? task.requestedAtMs;
       const onFailure = (error: unknown) =>
         log.warn(
           { err: error, id },
           'the download of all outputs was aborted: one of them cannot be read to its end',
         );
-      const body =
-        context.req.raw.method === 'HEAD' ? null : tarBody(files, endedAtMs ?? requestedAtMs, onFailure);
+      const archived = { files, folder: id, modifiedAtMs, beginHold, find };
+      const body = context.req.raw.method === 'HEAD' ? null : tarBody(archived, onFailure);
       return new Response(body, {
         headers: { 'content-type': TAR, 'content-disposition': attachment(`${id}.tar`) },
       });
