@@ -1,11 +1,12 @@
 /** `workbench-hub backup` and `restore`. */
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import { isElsewhere } from '../files/inspect-place.js';
 import { audited } from './audited.js';
 import { backUp } from './backup/back-up.js';
+import { BLOBS_FOLDER } from './backup/layout.js';
 import { restore } from './backup/restore.js';
 import { withConfig } from './command.js';
 
@@ -31,7 +32,7 @@ export function backupCommands(program: Command, environment: NodeJS.ProcessEnv)
         );
         const blobs = `${made.blobs} blobs of ${sizeInWords(made.blobBytes)}`;
         console.log(`${resolve(file)} holds the hub, with ${blobs}: ${sizeInWords(made.sizeBytes)}.`);
-        if (isElsewhere(config.storage)) {
+        if (await isElsewhere(config.storage, join(config.dataDir, BLOBS_FOLDER))) {
           console.error(
             'It does not hold the blobs, which are in storage.folder or storage.s3: save them now, after this backup.',
           );
@@ -54,7 +55,7 @@ export function backupCommands(program: Command, environment: NodeJS.ProcessEnv)
         console.log(
           `${resolve(config.dataDir)} is in the state of ${manifest.createdAt}: tasks ${counts.join(', ') || 'none'}.`,
         );
-        if (isElsewhere(config.storage)) {
+        if (await isElsewhere(config.storage, join(config.dataDir, BLOBS_FOLDER))) {
           console.error(
             'The blobs are in storage.folder or storage.s3: bring them back to that time as well, and see what "workbench-hub doctor" finds.',
           );

@@ -1,8 +1,10 @@
 /** `workbench-hub storage check`. */
+import { join } from 'node:path';
 import { isSound, ok, reportOf } from '@workbench-hub/shared/checks/finding';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import type { Command } from 'commander';
 import { checkPlace } from '../files/inspect-place.js';
+import { BLOBS_FOLDER } from './backup/layout.js';
 import { refuseUnknownCommands, withConfig } from './command.js';
 import { placeCertificates } from './place-certificates.js';
 
@@ -18,7 +20,10 @@ export function storageCommands(program: Command, environment: NodeJS.ProcessEnv
     .option('--json', 'print JSON')
     .action(({ json = false }: { json?: boolean }) =>
       withConfig(program, environment, async (config) => {
-        const found = await checkPlace(config.storage, await placeCertificates(config));
+        const found = await checkPlace(config.storage, {
+          localFolder: join(config.dataDir, BLOBS_FOLDER),
+          ca: await placeCertificates(config),
+        });
         const inDataDir = ok(
           'storage',
           `files are in ${config.dataDir}, which "workbench-hub doctor" checks`,

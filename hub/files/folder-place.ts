@@ -1,6 +1,6 @@
 /** Files of blobs in a folder: `<first two digits>/<name>`. A file has its name only when it is complete and durable: it is
  *  renamed when it is synced, and its folder is synced then. The time of its last change tells its age. */
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import type { UnusedFile } from '../core/ports/blob-catalogue.js';
@@ -51,8 +51,11 @@ export class FolderPlace implements BlobPlace {
   async put(name: string, path: string, inTurn: InTurn): Promise<void> {
     const { disk, copiesIn } = this.#options;
     if (copiesIn === null) return inTurn(() => this.#giveName(path, name));
+    const before = basename(path) === name ? await disk.stat(path) : undefined;
     const copy = await this.#copied(path, copiesIn);
     await inTurn(() => this.#giveName(copy, name));
+    // A file that has changed is the new one: its path leads into this folder by another mount.
+    if (before && (await disk.stat(path)).mtimeMs !== before.mtimeMs) return;
     await disk.remove(path);
   }
 

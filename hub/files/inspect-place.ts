@@ -5,6 +5,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { BlobObject } from '../core/ports/store-maintenance.js';
 import { blobsIn } from './blob-files.js';
 import type { BlobPlace } from './blob-place.js';
+import { folderElsewhere } from './folder-elsewhere.js';
 import type { PlaceSettings } from './open-place.js';
 
 /** Files of a place, which are only read. */
@@ -18,18 +19,22 @@ export interface InspectPlaceOptions {
   readonly catalogue: () => Promise<readonly BlobObject[]>;
 }
 
-/** Whether blobs are elsewhere than in `dataDir`. */
-export function isElsewhere({ folder, s3 }: PlaceSettings): boolean {
-  return folder !== null || s3 !== null;
+/** Whether blobs are elsewhere than in the folder of the hub's own disk. */
+export async function isElsewhere({ folder, s3 }: PlaceSettings, localFolder: string): Promise<boolean> {
+  return s3 !== null || (await folderElsewhere(folder, localFolder)) !== null;
 }
 
 /** Checks a place outside of `dataDir`; no findings for the folder in it. Leaves nothing there. */
-export async function checkPlace(settings: PlaceSettings, ca: string | null): Promise<Finding[]> {
-  const { folder, s3 } = settings;
+export async function checkPlace(
+  settings: PlaceSettings,
+  { localFolder, ca }: Pick<InspectPlaceOptions, 'localFolder' | 'ca'>,
+): Promise<Finding[]> {
+  const { s3 } = settings;
   if (s3 !== null) {
     const { checkS3 } = await import('./s3/inspect-s3.js');
     return checkS3(s3, { ca, runtime: systemRuntime });
   }
+  const folder = await folderElsewhere(settings.folder, localFolder);
   if (folder === null) return [];
   const faults = await checkWritable('storage.folder', folder, 'folder', 'hub');
   return faults.length > 0 ? faults : [ok('storage.folder', `the hub can write ${folder}`)];

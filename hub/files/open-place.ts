@@ -7,12 +7,13 @@ import type { BlobCatalogue } from '../core/ports/blob-catalogue.js';
 import { systemDisk } from './blob-disk.js';
 import { isEncryptedName, isPlainName } from './blob-names.js';
 import type { BlobPlace } from './blob-place.js';
+import { folderElsewhere } from './folder-elsewhere.js';
 import { FolderPlace } from './folder-place.js';
 import type { S3Settings } from './s3/s3-settings.js';
 
 /** The part of the configuration that selects the place. */
 export interface PlaceSettings {
-  /** Folder of blobs; null for the local one. */
+  /** Folder of blobs; null for the local one, to which this may lead, too. */
   readonly folder: string | null;
   /** Null for a folder. */
   readonly s3: S3Settings | null;
@@ -47,12 +48,12 @@ export async function openPlace(settings: PlaceSettings, options: OpenPlaceOptio
     return withMoved(local, await openS3Place(settings.s3, options), options);
   }
   await refuseWithout(options);
-  if (settings.folder === null) return inFolder(local);
-  const copiesIn = join(settings.folder, 'incoming');
-  const other = await FolderPlace.open(
-    folderOptions(settings.folder, copiesIn, options),
-    encryptionKey,
-  ).catch(refused(settings.folder));
+  const folder = await folderElsewhere(settings.folder, localFolder);
+  if (folder === null) return inFolder(local);
+  const copiesIn = join(folder, 'incoming');
+  const other = await FolderPlace.open(folderOptions(folder, copiesIn, options), encryptionKey).catch(
+    refused(folder),
+  );
   return withMoved(local, inFolder(other), options);
 }
 

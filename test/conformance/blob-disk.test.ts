@@ -1,7 +1,10 @@
 /** Blobs on disks: the order of writes, and full disks. */
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { type BlobDisk, systemDisk } from '@workbench-hub/hub/files/blob-disk';
+import { FolderPlace } from '@workbench-hub/hub/files/folder-place';
 import { describe, expect, it } from 'vitest';
 import {
   blobOf,
@@ -19,6 +22,20 @@ import {
 blobStoreForEachTest();
 
 const blob = blobOf(100_000);
+
+it('a file that is put into the folder in which it is already stays there', async () => {
+  const folder = `${root()}/place`;
+  const options = { folder, disk: systemDisk, runtime, copiesIn: `${folder}/incoming` };
+  const place = await FolderPlace.open(options, Buffer.alloc(32));
+  const path = `${root()}/file`;
+  await writeFile(path, blob);
+  const name = createHash('sha256').update(blob).digest('hex');
+  await place.put(name, path, (step) => step());
+  await place.renew(name);
+  await runtime.advance(1000);
+  await place.put(name, place.pathOf(name), (step) => step());
+  expect(await place.find(name)).toMatchObject({ sizeBytes: blob.length });
+});
 
 describe('the order of writes', () => {
   /** A disk that records the steps whose order matters. */

@@ -137,12 +137,12 @@ describe('the commands', () => {
   // The parts of doctor: as a whole it stops at the database server of the tests, which does not sync.
   const examined = async () => [
     ...(await checkStorage(hub.config, storeMaintenance(hub.config), true)),
-    ...(await checkPlace(hub.config.storage, null)),
+    ...(await checkPlace(hub.config.storage, { localFolder: '', ca: null })),
   ];
 
   it('storage check finds nothing wrong, and leaves nothing', async () => {
     const before = await store.keys();
-    const findings = await checkPlace(hub.config.storage, null);
+    const findings = await checkPlace(hub.config.storage, { localFolder: '', ca: null });
     expect(findings.map(({ state }) => state)).toEqual(findings.map(() => 'OK'));
     expect(findings.map(({ check }) => check)).toEqual([
       'bucket',

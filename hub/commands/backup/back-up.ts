@@ -116,11 +116,12 @@ async function copyAndPin(
   files: StoreFiles,
   options: BackupOptions & Folders,
 ): Promise<{ pinned: Pinned[]; missing: string[] }> {
-  const { copies, clock, tell } = options;
+  const { config, copies, clock, tell } = options;
+  const isAway = await isElsewhere(config.storage, join(config.dataDir, BLOBS_FOLDER));
   for (let snapshots = 1; ; snapshots++) {
     const snapshot = files.snapshot();
     try {
-      const referenced = isElsewhere(options.config.storage) ? [] : snapshot.referencedBlobs();
+      const referenced = isAway ? [] : snapshot.referencedBlobs();
       const { pinned, missing } = await pin(referenced, options);
       if (missing.length > 0 && snapshots < MAX_SNAPSHOTS) continue;
       if (missing.length > 0 && !options.incomplete) {

@@ -133,7 +133,7 @@ async function missingBlob(
   config: HubConfig,
   present: ReadonlySet<string>,
 ): Promise<string | undefined> {
-  if (isElsewhere(config.storage)) return undefined;
+  if (await isElsewhere(config.storage, join(config.dataDir, BLOBS_FOLDER))) return undefined;
   const referenced = await store.referencedBlobs();
   const hasEncrypted = referenced.some(({ encrypted }) => encrypted);
   const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;

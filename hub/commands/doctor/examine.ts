@@ -110,7 +110,10 @@ function hasRun({ dataDir }: HubConfig): boolean {
 /** Checks the place of blobs, if it is outside of dataDir. */
 async function checkPlaceOf(config: HubConfig): Promise<Finding[]> {
   try {
-    return await checkPlace(config.storage, await placeCertificates(config));
+    return await checkPlace(config.storage, {
+      localFolder: join(config.dataDir, BLOBS_FOLDER),
+      ca: await placeCertificates(config),
+    });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     return [faultWithRemedy('storage', error.message)];
