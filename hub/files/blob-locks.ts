@@ -36,9 +36,11 @@ export class BlobLocks {
     }
   }
 
-  /** Locks several distinct blobs. Only one caller at a time may do this. */
+  /** Locks several distinct blobs, one after the other in the same order for all callers, so that none waits for another that waits
+   *  for it. */
   async allLocked<T>(blobs: readonly BlobForm[], step: () => Promise<T>): Promise<T> {
-    const all = blobs.reduce<() => Promise<T>>((inner, blob) => () => this.locked(blob, inner), step);
+    const keys = blobs.map(blobKey).sort();
+    const all = keys.reduce<() => Promise<T>>((inner, key) => () => this.lockedName(key, inner), step);
     return all();
   }
 }
