@@ -1,6 +1,15 @@
 /** A backup of a running hub, and its restore on another machine. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { restore } from '@workbench-hub/hub/commands/backup/restore';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
@@ -102,7 +111,7 @@ describe('a backup of a running hub', () => {
     expect(await done('one', 'backup', file)).toMatch(/holds the hub, with 3 blobs of 2\d\d\.\d KiB/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder.path).filter((entry) => entry.startsWith('.'))).toEqual([]);
-    expect(readdirSync(dataOf('one')).filter((entry) => entry.startsWith('backup-'))).toEqual([]);
+    expect(readdirSync(dataOf('one')).filter((entry) => entry.startsWith('.backup-'))).toEqual([]);
 
     const other = apiOf(await restoredHub());
     expect(await outputOf(other, id)).toBe(large.toString('base64'));
@@ -154,6 +163,38 @@ describe('a backup of a running hub', () => {
     expect(readFileSync(file, 'utf8')).toBe('of somebody');
     await done('one', 'backup', file, '--overwrite');
     expect(await refused('two', 'backup', at('other.tar'))).toContain('there is no hub in');
+  });
+
+  it('removes what killed commands have left in dataDir, and nothing of the operator', async () => {
+    await startHub(at('one'));
+    const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000);
+    const isOld = (path: string) => utimesSync(path, eightDaysAgo, eightDaysAgo);
+    const folderWith = (name: string, ...path: string[]) => {
+      mkdirSync(join(...path), { recursive: true });
+      writeFileSync(join(...path, name), '');
+      isOld(join(...path));
+    };
+    const own = dataOf('one');
+    folderWith('hub.tar', own, 'backup-mine');
+    folderWith('hub.tar', own, 'backup-weekly');
+    writeFileSync(join(own, 'backup-old.tar'), '');
+    isOld(join(own, 'backup-old.tar'));
+    folderWith(`ab-ab${'0'.repeat(62)}`, own, '.backup-links-aB3dE6');
+    folderWith(`ab-ab${'0'.repeat(62)}`, own, 'backup-aB3dE6');
+    const warnings = (await command('one', 'doctor')).stdout;
+    expect(warnings.match(/\S+(?= belongs to a backup)/g)?.sort()).toEqual([
+      join(own, '.backup-links-aB3dE6'),
+      join(own, 'backup-aB3dE6'),
+    ]);
+    await done('one', 'backup', file);
+    const left = readdirSync(own).filter((name) => name.includes('backup'));
+    expect(left.sort()).toEqual(['backup-mine', 'backup-old.tar', 'backup-weekly']);
+
+    folderWith('note.txt', dataOf('two'), 'restore-points');
+    folderWith('hub.sqlite', dataOf('two'), 'restore-aB3dE6');
+    folderWith('hub.sqlite', dataOf('two'), '.restore-parts-aB3dE6');
+    await done('two', 'restore', file);
+    expect(readdirSync(dataOf('two')).filter((name) => name.includes('restore'))).toEqual(['restore-points']);
   });
 
   it('names lost blobs, and has the rest on request', async () => {

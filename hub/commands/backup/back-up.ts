@@ -15,7 +15,7 @@ import { auditFolderOf } from '../../audit/audit-folder.js';
 import type { HubConfig } from '../../config.js';
 import { KEY_FILES } from '../../core/ports/key-files.js';
 import type { ReferencedBlob, StoreFiles } from '../../core/ports/store-maintenance.js';
-import { BACKUP_LINKS } from '../../data-folder.js';
+import { BACKUP_LINKS, backupFoldersIn } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
 import { isElsewhere } from '../../files/inspect-place.js';
 import { storeMaintenance } from '../../store/open-store.js';
@@ -250,9 +250,7 @@ const OLD_BACKUP_LINKS_MS = 7 * 86_400_000;
 
 /** Removes the links of a killed backup, which keep removed blobs on the disk. */
 async function removeOldPins(dataDir: string, clock: Clock): Promise<void> {
-  for (const name of await readdir(dataDir)) {
-    if (!name.startsWith(BACKUP_LINKS)) continue;
-    const path = join(dataDir, name);
+  for (const path of await backupFoldersIn(dataDir)) {
     if ((await stat(path)).mtimeMs < clock.nowMs() - OLD_BACKUP_LINKS_MS) await rm(path, { recursive: true });
   }
 }

@@ -10,14 +10,22 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { syncFolder } from '@workbench-hub/shared/runtime/sync-folder';
 import type { HubConfig } from '../../config.js';
 import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
-import { RESTORE_UNDER_WAY } from '../../data-folder.js';
+import { commandFoldersIn, RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { areEncryptedKnown, pathsOf } from '../../files/blob-files.js';
 import { plainDigestOfPath } from '../../files/blob-names.js';
 import { isElsewhere } from '../../files/inspect-place.js';
 import { storeMaintenance } from '../../store/open-store.js';
 import { unpackArchive } from '../../tar/tar-reader.js';
 import { existingStorageKey } from '../existing-storage-key.js';
-import { BLOBS_FOLDER, isEntry, MANIFEST, type Manifest, parseManifest, restoredParts } from './layout.js';
+import {
+  AUDIT_FOLDER,
+  BLOBS_FOLDER,
+  isEntry,
+  MANIFEST,
+  type Manifest,
+  parseManifest,
+  restoredParts,
+} from './layout.js';
 import { Progress } from './progress.js';
 
 export interface RestoreOptions {
@@ -36,7 +44,8 @@ export interface Restored {
   readonly former: string | null;
 }
 
-const FRESH = 'restore-';
+/** Name prefix of the folder into which a restore unpacks. */
+const FRESH = '.restore-parts-';
 
 /** Rejects with {@link StartRefused}, having changed nothing, when the backup cannot be restored. */
 export async function restore(options: RestoreOptions): Promise<Restored> {
@@ -57,7 +66,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
           'and restores the backup in its place',
       );
     }
-    await removeLeftOvers(dataDir);
+    for (const left of await restoreFoldersIn(dataDir, store)) await rm(left, { recursive: true });
     const fresh = await mkdtemp(join(dataDir, FRESH));
     try {
       const unpacked = storeMaintenance({ ...config, dataDir: fresh });
@@ -183,13 +192,15 @@ async function swap(
   return former;
 }
 
-/** Removes files that an interrupted restore has unpacked. */
-async function removeLeftOvers(dataDir: string): Promise<void> {
-  for (const entry of await readdir(dataDir, { withFileTypes: true })) {
-    if (entry.isDirectory() && entry.name.startsWith(FRESH)) {
-      await rm(join(dataDir, entry.name), { recursive: true });
-    }
-  }
+/** Paths of the folders of restores that run or were interrupted. */
+export function restoreFoldersIn(
+  dataDir: string,
+  { databases }: Pick<StoreMaintenance, 'databases'>,
+): Promise<string[]> {
+  const parts = [...restoredParts(databases), AUDIT_FOLDER];
+  const isPart = (name: string) =>
+    parts.includes(name) || databases.some((database) => name.startsWith(`${database}-`));
+  return commandFoldersIn(dataDir, { prefix: FRESH, formerPrefix: 'restore-', isPart });
 }
 
 async function foldersIn(folder: string): Promise<string[]> {

@@ -7,10 +7,11 @@ import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { HubConfig } from '../../config.js';
 import { KEY_FILES } from '../../core/ports/key-files.js';
-import { RESTORE_UNDER_WAY } from '../../data-folder.js';
+import { backupFoldersIn, RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { MANIFEST_KEYS_FILE, manifestKeys } from '../../security/manifest-keys.js';
 import { UPDATE_KEYS_FILE, updateKeys } from '../../security/update-keys.js';
 import { storeMaintenance } from '../../store/open-store.js';
+import { restoreFoldersIn } from '../backup/restore.js';
 
 const MUCH_LOG_BYTES = 1024 ** 3;
 
@@ -24,7 +25,7 @@ export async function checkHubFolder(config: HubConfig): Promise<Finding[] | und
     spaceAdvice: 'free space: shorten tasks.keepEndedFor and storage.….expireAfter, or use a larger disk',
   });
   if (!checked?.isUsable) return checked?.findings;
-  return [...checked.findings, ...(await keysIn(config)), ...(await leftOversIn(dataDir))];
+  return [...checked.findings, ...(await keysIn(config)), ...(await leftOversIn(config))];
 }
 
 async function keysIn(config: HubConfig): Promise<Finding[]> {
@@ -58,7 +59,8 @@ async function unusableKeys(keys: Promise<unknown>): Promise<Finding[]> {
   }
 }
 
-async function leftOversIn(dataDir: string): Promise<Finding[]> {
+async function leftOversIn(config: HubConfig): Promise<Finding[]> {
+  const { dataDir } = config;
   const findings: Finding[] = [];
   for (const name of await readdir(dataDir)) {
     const path = join(resolve(dataDir), name);
@@ -75,15 +77,15 @@ async function leftOversIn(dataDir: string): Promise<Finding[]> {
           'remove it when the restore is satisfactory',
         ),
       );
-    } else if (/^backup-/.test(name)) {
-      findings.push(
-        warning(
-          'backup',
-          `${path} belongs to a backup that runs or was killed`,
-          'remove it when no backup runs',
-        ),
-      );
     }
+  }
+  for (const path of await backupFoldersIn(resolve(dataDir))) {
+    const message = `${path} belongs to a backup that runs or was killed`;
+    findings.push(warning('backup', message, 'remove it when no backup runs'));
+  }
+  for (const path of await restoreFoldersIn(resolve(dataDir), storeMaintenance(config))) {
+    const message = `${path} belongs to a restore that runs or was interrupted`;
+    findings.push(warning('restore', message, 'remove it when no restore runs'));
   }
   for (const [name, what] of [
     ['logs', 'log'],
