@@ -62,6 +62,27 @@ it('the place of an upload is told when what arrived of a part that was cut off 
   await cut;
 });
 
+it('a complete upload that could overwrite none waits for no removal of what others have dropped', async () => {
+  const upload = { ...USER, id: 'u', hubId: 'own', name: 'gear', sizeBytes: 3, receivedBytes: 3 };
+  const service = new ResumableUploadService({
+    refuseWhileOff: () => undefined,
+    runtime: manualRuntime(),
+    hubs: { ownId: 'own' },
+    settings: { keepUploadsForMs: 1000, quotaPerUserBytes: null, shared: false },
+    uploads: {
+      find: async () => ({ ...upload, overwrite: false, digest: null, isStored: false }),
+      finish: async () => ({ kind: 'NAMED' }),
+    },
+    files: {
+      hold: () => ({ release: () => undefined }),
+      reclaim: () => new Promise(() => undefined),
+      uploads: { remove: async () => undefined, toBlob: async () => ({ digest: 'd', sizeBytes: 3 }) },
+    },
+  } as unknown as ResumableUploadOptions);
+  const part = { fromByte: 3, lengthBytes: 0, content: new PassThrough(), reauthorize: async () => USER };
+  expect(await service.receive('u', USER, part)).toMatchObject({ isStored: true });
+});
+
 describe('a sender who is made USER while the blob is made', () => {
   const SENDER = { owner: 'eve', changesAll: true };
 

@@ -227,11 +227,13 @@ export class ResumableUploadService {
   async #finish(upload: ResumableUpload, reauthorize: Reauthorize): Promise<ResumableUpload> {
     const { files } = this.#options;
     const hold = files.hold();
+    let mayDrop = true;
     try {
       const blob = await this.#blobOf(upload, hold);
       const finished = await this.#name(upload, blob, await reauthorize());
       hold.release();
       await files.uploads.remove(upload.id);
+      mayDrop = upload.overwrite;
       return finished;
     } catch (error) {
       if (!endsUpload(error)) {
@@ -243,7 +245,9 @@ export class ResumableUploadService {
       await this.#discard(upload.id);
       throw error instanceof UploadLost ? notFound() : error;
     } finally {
-      await files.reclaim();
+      const reclaimed = files.reclaim();
+      // Others may have dropped much, for which a file that has dropped nothing does not wait.
+      if (mayDrop) await reclaimed;
     }
   }
 

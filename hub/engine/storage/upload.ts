@@ -95,13 +95,15 @@ export class Upload {
     });
   }
 
-  /** Ends the upload. When it resolves, a blob without a name is gone, and so is one that was overwritten. */
+  /** Ends the upload. When it resolves, a blob without a name is gone, and so is one that was overwritten. A file that could overwrite
+   *  none waits for no removal: much may have been dropped by others. */
   async end(): Promise<void> {
     const { files, use } = this.#options;
     try {
       if (this.#isNamed) this.#hold.release();
       else this.#hold.abandon();
-      await files.reclaim();
+      const reclaimed = files.reclaim();
+      if (!this.#isNamed || this.#file?.overwrite) await reclaimed;
     } finally {
       this.#releaseBytes();
       use.end();
