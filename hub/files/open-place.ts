@@ -89,14 +89,20 @@ async function refuseWithout({ catalogue, runtime }: OpenPlaceOptions): Promise<
 async function withMoved(
   local: FolderPlace,
   opened: OpenedPlace,
-  { log }: OpenPlaceOptions,
+  { catalogue, log }: OpenPlaceOptions,
 ): Promise<OpenedPlace> {
+  const durably = async <T>(step: () => Promise<T>): Promise<T> => {
+    const done = await step();
+    // A name in the catalogue outlives a loss of power before the local file goes.
+    await catalogue.remove([]);
+    return done;
+  };
   let moved = 0;
   try {
     for await (const names of local.names()) {
       for (const name of names.filter((each) => isPlainName(each) || isEncryptedName(each))) {
         if (moved === 0) log.info('moving the blobs of the local folder to their new place');
-        await opened.place.put(name, local.pathOf(name), (step) => step());
+        await opened.place.put(name, local.pathOf(name), durably);
         moved++;
       }
     }
