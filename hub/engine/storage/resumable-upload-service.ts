@@ -246,8 +246,9 @@ export class ResumableUploadService {
       throw error instanceof UploadLost ? notFound() : error;
     } finally {
       const reclaimed = files.reclaim();
-      // Others may have dropped much, for which a file that has dropped nothing does not wait.
+      // Others may have dropped much, for which a file that has dropped nothing does not wait. The reclaim itself tells of a failure.
       if (mayDrop) await reclaimed;
+      else reclaimed.catch(() => undefined);
     }
   }
 

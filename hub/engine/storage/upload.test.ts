@@ -7,8 +7,10 @@ const USER = { owner: 'eve', changesAll: false };
 /** An upload to a store of blobs that removes none before the test says so. */
 function uploadBesideRemoval() {
   let remove = (): void => undefined;
-  const removed = new Promise<void>((resolve) => {
+  let fail = (): void => undefined;
+  const removed = new Promise<void>((resolve, reject) => {
     remove = resolve;
+    fail = () => reject(new Error('the hub is being stopped'));
   });
   const upload = new Upload({
     user: USER,
@@ -28,7 +30,7 @@ function uploadBesideRemoval() {
   } as unknown as UploadOptions);
   const take = (overwrite: boolean) =>
     upload.take({ name: 'gear', overwrite, encrypt: false }, Readable.from([Buffer.from('abc')]));
-  return { upload, take, remove };
+  return { upload, take, remove, fail };
 }
 
 describe('an upload, while blobs that others have dropped are removed,', () => {
@@ -37,6 +39,16 @@ describe('an upload, while blobs that others have dropped are removed,', () => {
     await take(false);
     await upload.name(USER);
     await upload.end();
+  });
+
+  it('succeeds also when the removal fails after its end', async () => {
+    const { upload, take, fail } = uploadBesideRemoval();
+    await take(false);
+    await upload.name(USER);
+    await upload.end();
+    fail();
+    // A failure that nobody takes ends the test run.
+    await new Promise((resolve) => setImmediate(resolve));
   });
 
   it.each([

@@ -103,7 +103,9 @@ export class Upload {
       if (this.#isNamed) this.#hold.release();
       else this.#hold.abandon();
       const reclaimed = files.reclaim();
-      if (!this.#isNamed || this.#file?.overwrite) await reclaimed;
+      // The reclaim itself tells of a failure, and tries again.
+      if (this.#isNamed && !this.#file?.overwrite) reclaimed.catch(() => undefined);
+      else await reclaimed;
     } finally {
       this.#releaseBytes();
       use.end();
