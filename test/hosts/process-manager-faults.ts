@@ -1,8 +1,9 @@
 /** Faults of the workload manager of fixtures/process-manager.sh, by files in its folder. */
+import { execFile } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { ManagerSettings } from '@workbench-hub/hub/core/hosts/host-recipe';
-import { execa } from 'execa';
 import type { WorkloadManagerUnderTest } from './workload-manager-suite.js';
 
 export function processManagerFaults(
@@ -17,7 +18,7 @@ export function processManagerFaults(
       // A submit that was given up may run on, as over ssh, and start its job later than the test cancels its jobs.
       resume: async () => {
         await rm(hangs);
-        await execa('flock', ['--exclusive', hung, 'true']);
+        await promisify(execFile)('flock', ['--exclusive', hung, 'true']);
       },
     },
     quota: {
