@@ -154,6 +154,18 @@ describe('a report', () => {
     expect(await engine.files.find(refOf('late').digest)).toBeUndefined();
   });
 
+  it('that does not count leaves no checkpoint that was uploaded for it', async () => {
+    const agent = await join();
+    await create();
+    const { ref } = agent.latest;
+    await agent.end(ref, 'OK');
+    const file = refOf('state');
+    await engine.sentBlobs.receive(agent.id, file, Readable.from([Buffer.from('state')]), 0);
+    expect(await agent.end(ref, 'RETURNED', { checkpoint: [{ path: 'state', ...file }] })).toBe(false);
+    await engine.files.reclaim();
+    expect(await engine.files.find(file.digest)).toBeUndefined();
+  });
+
   it('brings no plain form of a blob that is encrypted', async () => {
     const secret = await engine.files.storeEncrypted(Readable.from([Buffer.from('secret')]), 100);
     const agent = await join();

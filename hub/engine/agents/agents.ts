@@ -207,6 +207,6 @@ export class Agents {
   }
 }
 
-function digestsOf({ outputFiles, storedFiles = [], log }: AttemptReport): string[] {
-  return [...outputFiles, ...storedFiles, ...(log ? [log] : [])].map(({ digest }) => digest);
+function digestsOf({ outputFiles, storedFiles = [], checkpoint = [], log }: AttemptReport): string[] {
+  return [...outputFiles, ...storedFiles, ...checkpoint, ...(log ? [log] : [])].map(({ digest }) => digest);
 }

@@ -75,7 +75,7 @@ export async function buildAgents(ports: AgentPorts, before: Before) {
   const { clock, timers } = runtime;
   const { exclusions, drains } = await withoutWork(ports, instances);
   const sessions = new AgentSessions({ runtime, log, traces, proofs, ownName: nameOf(ownHub) });
-  const sentBlobs = new SentBlobs(files, timers);
+  const sentBlobs = new SentBlobs(files, runtime);
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
   const dispatcher = new Dispatcher({ sessions, transitions, signals, log });

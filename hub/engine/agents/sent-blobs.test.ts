@@ -5,15 +5,20 @@ import type { BlobStore } from '../../core/ports/blobs.js';
 import { SentBlobs } from './sent-blobs.js';
 
 const FILE = { digest: 'a'.repeat(64), sizeBytes: 3 };
-const HOUR_MS = 3_600_000;
+const OTHER = { digest: 'b'.repeat(64), sizeBytes: 3 };
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 /** Ends of the holds, in order. */
 let ended: string[];
+/** Settles when the blobs that arrive are complete. */
+let received: Promise<unknown>;
 let runtime: ReturnType<typeof manualRuntime>;
 let sent: SentBlobs;
 
 beforeEach(() => {
   ended = [];
+  received = Promise.resolve();
   runtime = manualRuntime();
   let holds = 0;
   const files: Pick<BlobStore, 'hold' | 'receive' | 'find'> = {
@@ -25,14 +30,14 @@ beforeEach(() => {
         abandon: () => void ended.push(`${name} abandoned`),
       };
     },
-    receive: async () => undefined as never,
+    receive: () => received as Promise<never>,
     find: async (digest) =>
       (digest === FILE.digest ? { sizeBytes: 3, isEncrypted: false } : undefined) as never,
   };
-  sent = new SentBlobs(files as BlobStore, runtime.timers);
+  sent = new SentBlobs(files as BlobStore, runtime);
 });
 
-const receive = (agentId: string | null) => sent.receive(agentId, FILE, Readable.from([]), 0);
+const receive = (agentId: string | null, file = FILE) => sent.receive(agentId, file, Readable.from([]), 0);
 
 it.each([
   [true, 'released'],
@@ -62,6 +67,51 @@ it('a hold ends after an hour without a report, and a later one of the same blob
   expect(ended).toHaveLength(1);
   await runtime.advance(1);
   expect(ended).toEqual(['hold 1 released', 'hold 2 released']);
+});
+
+it('all holds of an agent end an hour after its latest transfer, those of others are not renewed', async () => {
+  await receive('agent-1');
+  await receive('agent-2');
+  await runtime.advance(50 * MINUTE_MS);
+  await receive('agent-1', OTHER);
+  await runtime.advance(30 * MINUTE_MS);
+  expect(ended).toEqual(['hold 2 released']);
+  await runtime.advance(30 * MINUTE_MS - 1);
+  expect(ended).toHaveLength(1);
+  await runtime.advance(1);
+  expect(ended.slice(1).sort()).toEqual(['hold 1 released', 'hold 3 released']);
+  expect(runtime.pendingTimers).toBe(0);
+});
+
+it('the holds of an agent last during its transfers, and for an hour after a broken one', async () => {
+  await receive('agent-1');
+  let breakOff = (_: Error) => {};
+  received = new Promise((_, reject) => {
+    breakOff = reject;
+  });
+  const broken = receive('agent-1', OTHER);
+  await runtime.advance(5 * HOUR_MS);
+  expect(ended).toEqual([]);
+  breakOff(new Error('connection lost'));
+  await expect(broken).rejects.toThrow('connection lost');
+  expect(ended).toEqual(['hold 2 released']);
+  await runtime.advance(HOUR_MS - 1);
+  expect(ended).toHaveLength(1);
+  await runtime.advance(1);
+  expect(ended).toEqual(['hold 2 released', 'hold 1 released']);
+});
+
+it.each([
+  ['agent-1', false],
+  [null, true],
+])('a hold of the active agent %s ends after a day: %s', async (agentId, ends) => {
+  await receive(agentId);
+  for (let passedMs = 0; passedMs < 24 * HOUR_MS; passedMs += 50 * MINUTE_MS) {
+    expect(ended).not.toContain('hold 1 released');
+    await receive(agentId, OTHER);
+    await runtime.advance(50 * MINUTE_MS);
+  }
+  expect(ended.includes('hold 1 released')).toBe(ends);
 });
 
 it('a blob that is not there is not held', async () => {

@@ -1,29 +1,46 @@
 /** Holds on blobs that agents have uploaded, or need not upload, until the report that names them. */
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobStore, FoundBlob, Hold } from '../../core/ports/blobs.js';
 
-/** Duration of a hold; after it, an agent may have to upload the blob again. */
+/** Time from the latest transfer of an agent to the end of its holds; after it, the agent may have to upload the blobs again. */
 const UNREPORTED_MS = 3_600_000;
+
+/** Longest time of a hold for agents that are not identified: others of them are active long after one is gone. */
+const UNIDENTIFIED_MS = 24 * 3_600_000;
 
 /** Maximum number of holds; the oldest end first. */
 const MAX_HELD = 100_000;
 
+/** Agent with holds or transfers, or all agents that are not identified. */
+interface Sender {
+  readonly agentId: string | null;
+  held: number;
+  /** Number of transfers under way. */
+  transfers: number;
+  /** Monotonic time of the latest end of a transfer. */
+  latestMs: number;
+}
+
 interface Held {
   readonly hold: Hold;
-  readonly timer: Timer;
+  readonly sender: Sender;
+  readonly sinceMs: number;
+  timer: Timer;
 }
 
 export class SentBlobs {
   readonly #files: BlobStore;
-  readonly #timers: Timers;
+  readonly #runtime: Pick<Runtime, 'clock' | 'timers'>;
   /** Holds by agent and digest. */
   readonly #held = new Map<string, Held>();
+  /** Senders by id of the agent. */
+  readonly #senders = new Map<string | null, Sender>();
 
-  constructor(files: BlobStore, timers: Timers) {
+  constructor(files: BlobStore, runtime: Pick<Runtime, 'clock' | 'timers'>) {
     this.#files = files;
-    this.#timers = timers;
+    this.#runtime = runtime;
   }
 
   /** Receives a blob as the blob store does, for the agent with this id; null when the agent is not identified. */
@@ -58,22 +75,44 @@ export class SentBlobs {
 
   async #holding<T>(agentId: string | null, digest: string, step: (hold: Hold) => Promise<T>): Promise<T> {
     const hold = this.#files.hold();
+    const sender = this.#senderOf(agentId);
+    sender.transfers++;
     let found: T | undefined;
     try {
       found = await step(hold);
       return found;
     } finally {
-      if (found) this.#keep(keyOf(agentId, digest), hold);
+      sender.transfers--;
+      sender.latestMs = this.#nowMs;
+      if (found) this.#keep(keyOf(agentId, digest), sender, hold);
       else hold.release();
+      this.#forgetUnused(sender);
     }
   }
 
-  #keep(key: string, hold: Hold): void {
+  #keep(key: string, sender: Sender, hold: Hold): void {
     this.#end(key, RELEASE);
-    const timer = this.#timers.after(UNREPORTED_MS, () => this.#end(key, RELEASE));
-    this.#held.set(key, { hold, timer });
+    sender.held++;
+    const timer = this.#expiryAfter(UNREPORTED_MS, key);
+    this.#held.set(key, { hold, sender, sinceMs: this.#nowMs, timer });
     const [first] = this.#held.keys();
     if (this.#held.size > MAX_HELD && first !== undefined) this.#end(first, RELEASE);
+  }
+
+  #expiryAfter(delayMs: number, key: string): Timer {
+    return this.#runtime.timers.after(delayMs, () => this.#expire(key));
+  }
+
+  /** Ends a hold, or renews it when its agent was active since. */
+  #expire(key: string): void {
+    const held = this.#held.get(key);
+    if (!held) return;
+    const { sender, sinceMs } = held;
+    const activeMs = sender.transfers > 0 ? this.#nowMs : sender.latestMs;
+    const latestEndMs = sender.agentId === null ? sinceMs + UNIDENTIFIED_MS : Number.POSITIVE_INFINITY;
+    const leftMs = Math.min(activeMs + UNREPORTED_MS, latestEndMs) - this.#nowMs;
+    if (leftMs > 0) held.timer = this.#expiryAfter(leftMs, key);
+    else this.#end(key, RELEASE);
   }
 
   #end(key: string, end: (hold: Hold) => void): void {
@@ -81,7 +120,25 @@ export class SentBlobs {
     if (!held) return;
     this.#held.delete(key);
     held.timer.cancel();
+    held.sender.held--;
+    this.#forgetUnused(held.sender);
     end(held.hold);
+  }
+
+  #senderOf(agentId: string | null): Sender {
+    const known = this.#senders.get(agentId);
+    if (known) return known;
+    const sender = { agentId, held: 0, transfers: 0, latestMs: this.#nowMs };
+    this.#senders.set(agentId, sender);
+    return sender;
+  }
+
+  #forgetUnused({ agentId, held, transfers }: Sender): void {
+    if (held === 0 && transfers === 0) this.#senders.delete(agentId);
+  }
+
+  get #nowMs(): number {
+    return this.#runtime.clock.monotonicMs();
   }
 }
 
