@@ -31,6 +31,8 @@ import { FileNotReadable, type WorkingDirectory, type Workspace } from '../core/
 import { DiskCache } from './disk-cache.js';
 import { openSpool } from './disk-spool.js';
 import { openWorkspace } from './disk-workspace.js';
+import { hooked } from './fixtures/hooked-directory.js';
+import { openDirectory } from './open-directory.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
 
@@ -351,6 +353,30 @@ describe('a working directory', () => {
     await appendFile(placed, '!');
     expect(await readFile(source, 'utf8')).toBe('model');
     expect(await readFile(inFiles('model'), 'utf8')).toBe('model!');
+  });
+});
+
+describe('a folder of the outputs that cannot be listed', () => {
+  const collectWith = async (code: string) => {
+    let isFaulty = false;
+    const open = hooked(openDirectory, (step) => {
+      if (isFaulty && step === 'list') throw Object.assign(new Error(code), { code });
+    });
+    work = await (await openWorkspace(join(directory, 'other'), cache, { open })).create(REF);
+    await writeFile(inFiles('out.txt'), 'x');
+    isFaulty = true;
+    return collect();
+  };
+
+  test.each(['EIO', 'EMFILE', 'ENOMEM'])(
+    'for a fault of the host (%s) fails the collection',
+    async (code) => {
+      await expect(collectWith(code)).rejects.toMatchObject({ code });
+    },
+  );
+
+  test.each(['EACCES', 'EPERM'])('for its permissions (%s) is left out', async (code) => {
+    await expect(collectWith(code)).resolves.toBeDefined();
   });
 });
 

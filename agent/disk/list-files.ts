@@ -52,6 +52,9 @@ export async function* listFiles(
   }
 }
 
+/** Error codes of a folder that a job made unreadable, or whose path is too long. */
+const FAULTS_OF_A_JOB: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'ENAMETOOLONG']);
+
 interface ListedFolder extends Pick<Listing, 'isSmall'> {
   readonly directory: Directory;
 }
@@ -72,7 +75,11 @@ async function* listed(
     const { entries, isSmall } = await directory.list();
     for await (const entry of entries) yield { entry, found: { directory, isSmall } };
   } catch (error) {
-    if (!isGone(error)) onFault(`its folder cannot be read (${codeOf(error)})`);
+    if (isGone(error)) return;
+    const code = codeOf(error);
+    // Any other is a fault of the host.
+    if (code === undefined || !FAULTS_OF_A_JOB.has(code)) throw error;
+    onFault(`its folder cannot be read (${code})`);
   }
 }
 
