@@ -1,6 +1,6 @@
 /** Private files and folders, independent of the umask. */
 import { randomUUID } from 'node:crypto';
-import { open, readdir, stat } from 'node:fs/promises';
+import { open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replaceFile } from './replace-file.js';
 import { syncFolder } from './sync-folder.js';
@@ -40,11 +40,16 @@ export async function replacePrivateFile(path: string, content: string): Promise
   const fresh = `${path}.${randomUUID()}`;
   const handle = await open(fresh, 'wx', PRIVATE_FILE_MODE);
   try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await replaceFile(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true }).catch(() => undefined);
+    throw error;
   }
-  await replaceFile(fresh, path);
   await syncFolder(dirname(path));
 }
