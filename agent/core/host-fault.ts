@@ -3,7 +3,7 @@ export class HostFault extends Error {
   override readonly name = 'HostFault';
 }
 
-/** Error codes of a disk that is full, broken or not writable, of a removed folder, and of too many open files. */
+/** Error codes of a disk that is full, broken or not writable, of a removed folder, of no memory, and of too many open files. */
 const HOST_CODES: ReadonlySet<unknown> = new Set([
   'ENOSPC',
   'EDQUOT',
@@ -13,6 +13,7 @@ const HOST_CODES: ReadonlySet<unknown> = new Set([
   'EROFS',
   'EMFILE',
   'ENFILE',
+  'ENOMEM',
   'ENOENT',
   'ESTALE',
 ]);

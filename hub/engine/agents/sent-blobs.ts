@@ -7,8 +7,8 @@ import type { BlobStore, FoundBlob, Hold } from '../../core/ports/blobs.js';
 /** Time from the latest transfer of an agent to the end of its holds; after it, the agent may have to upload the blobs again. */
 const UNREPORTED_MS = 3_600_000;
 
-/** Longest time of a hold for agents that are not identified: others of them are active long after one is gone. */
-const UNIDENTIFIED_MS = 24 * 3_600_000;
+/** Longest time of a hold: an agent that is always busy may have left a blob unreported. */
+const LONGEST_MS = 24 * 3_600_000;
 
 /** Maximum number of holds; the oldest end first. */
 const MAX_HELD = 100_000;
@@ -91,8 +91,9 @@ export class SentBlobs {
   }
 
   #keep(key: string, sender: Sender, hold: Hold): void {
-    this.#end(key, RELEASE);
+    // Before an earlier hold ends, so that its sender is not forgotten.
     sender.held++;
+    this.#end(key, RELEASE);
     const timer = this.#expiryAfter(UNREPORTED_MS, key);
     this.#held.set(key, { hold, sender, sinceMs: this.#nowMs, timer });
     const [first] = this.#held.keys();
@@ -109,8 +110,7 @@ export class SentBlobs {
     if (!held) return;
     const { sender, sinceMs } = held;
     const activeMs = sender.transfers > 0 ? this.#nowMs : sender.latestMs;
-    const latestEndMs = sender.agentId === null ? sinceMs + UNIDENTIFIED_MS : Number.POSITIVE_INFINITY;
-    const leftMs = Math.min(activeMs + UNREPORTED_MS, latestEndMs) - this.#nowMs;
+    const leftMs = Math.min(activeMs + UNREPORTED_MS, sinceMs + LONGEST_MS) - this.#nowMs;
     if (leftMs > 0) held.timer = this.#expiryAfter(leftMs, key);
     else this.#end(key, RELEASE);
   }
