@@ -1,6 +1,7 @@
 /** Several hubs on one store: each serves clients and agents, one schedules, and lost signals are made up for from the rows. */
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
+import type { LogEvent } from '@workbench-hub/hub/engine/following/log-follower';
 import type { TaskOutput } from '@workbench-hub/hub/engine/following/task-output';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { siteSetup } from '../support/engine/joined-site.js';
@@ -21,9 +22,22 @@ afterEach(() => joined.close());
 const BEGINNING = { attempt: 0, offset: 0 };
 /** Time within which those who follow a log are told. */
 const FOLLOWED_MS = 100;
+/** Time within which the output of an agent at another hub is read again. */
+const READ_AGAIN_MS = 500;
 
 /** Output that a hub keeps, which is not among what others use of an engine. */
 const outputOf = (hub: JoinedHub) => (hub as JoinedHub & { readonly output: TaskOutput }).output;
+
+/** What somebody who follows the log of a task at a hub is told. */
+function followAt(hub: JoinedHub, id: string): LogEvent[] {
+  const heard: LogEvent[] = [];
+  const { signal } = new AbortController();
+  void (async () => {
+    for await (const event of hub.logFollower.follow(id, BEGINNING, signal)) heard.push(event);
+  })();
+  return heard;
+}
+
 const statusOf = async (id: string) => (await c.tasks.get(id)).status;
 
 describe('a task', () => {
@@ -61,6 +75,53 @@ describe('a task', () => {
     await c.runtime.advance(FOLLOWED_MS);
     for (const result of await Promise.all(first))
       expect(result.value).toMatchObject({ type: 'attempt', attempt: 1 });
+  });
+
+  const leavesFirst = { how: 'leaves', leaves: true };
+  const joinsFirst = { how: 'joins there before its connection ends', leaves: false };
+  it.each([leavesFirst, joinsFirst])(
+    'shows its output to those who follow it at the former hub of its agent, which $how',
+    async ({ leaves }) => {
+      const before = await SocketlessAgent.join(b);
+      const id = await createTask(c);
+      const { ref } = before.latest;
+      const heard = followAt(b, id);
+      await before.say({ type: 'output', ref, offset: 0, text: 'one' });
+      await b.runtime.advance(FOLLOWED_MS);
+      if (leaves) await before.disconnect();
+      const after = await SocketlessAgent.join(a, { nodeId: before.nodeId, running: [ref] });
+      await b.runtime.advance(FOLLOWED_MS);
+      await after.say({ type: 'output', ref, offset: 3, text: 'two' });
+      await b.runtime.advance(READ_AGAIN_MS + FOLLOWED_MS);
+      expect(heard.filter(({ type }) => type === 'output')).toMatchObject([{ text: 'one' }, { text: 'two' }]);
+    },
+  );
+
+  it('shows its output to those who follow its log although the signal of its start was lost', async () => {
+    joined.lost.add('ASSIGNED');
+    const id = await createTask(c);
+    const heard = followAt(b, id);
+    await b.runtime.advance(FOLLOWED_MS);
+    const agent = await SocketlessAgent.join(a);
+    const { ref } = agent.latest;
+    await agent.say({ type: 'output', ref, offset: 0, text: 'one' });
+    await b.resync();
+    await b.runtime.advance(FOLLOWED_MS);
+    expect(heard).toMatchObject([{ type: 'attempt' }, { type: 'output', text: 'one' }]);
+  });
+
+  it('ends for those who follow its log although the signals of its start and of its end were lost', async () => {
+    joined.lost.add('ASSIGNED').add('ENDED');
+    const id = await createTask(c);
+    const heard = followAt(b, id);
+    await b.runtime.advance(FOLLOWED_MS);
+    const agent = await SocketlessAgent.join(a);
+    await agent.end(agent.latest.ref, 'OK');
+    await b.runtime.advance(FOLLOWED_MS);
+    expect(heard).toEqual([]);
+    await b.resync();
+    await b.runtime.advance(FOLLOWED_MS);
+    expect(heard.at(-1)).toMatchObject({ type: 'end', status: 'FINISHED' });
   });
 
   it('is canceled at one hub while it runs at the agent of another', async () => {

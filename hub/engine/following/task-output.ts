@@ -53,6 +53,12 @@ export class TaskOutput {
     },
     OCCUPIED: ({ ref }) => this.#tell(ref.taskId),
     RETURNED: ({ taskId }) => this.#tell(taskId),
+    // The output of an agent that is no longer here is read at its next hub.
+    LEFT: ({ agentId }) => this.#tellOfAgent(agentId),
+    REPLACED: ({ agentId }) => this.#tellOfAgent(agentId),
+    RESYNC: () => {
+      for (const taskId of this.#followers.keys()) this.#tell(taskId);
+    },
   };
 
   /** Calls `onMore` when there is more output of a task, or its attempt or status has changed, until the returned function is
@@ -130,6 +136,12 @@ export class TaskOutput {
     const [oldest] = this.#canceled;
     if (this.#canceled.size > MAX_CANCELED && oldest !== undefined) this.forget(oldest);
     this.#tell(taskId);
+  }
+
+  /** Tells the followers of the tasks whose output this agent sends. */
+  #tellOfAgent(agentId: string): void {
+    for (const taskId of this.#followers.keys())
+      if (this.#tails.get(taskId)?.agentId === agentId) this.#tell(taskId);
   }
 
   #tell(taskId: string): void {
