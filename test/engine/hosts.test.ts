@@ -868,6 +868,20 @@ describe('what is easily overlooked', () => {
     expect(agent.assigned).toHaveLength(1);
   });
 
+  it('an idle host whose job gets more time takes a task that was too long for it', async () => {
+    await startWith({ idleMs: 3_600_000, limits: { allocations: 1, queued: 1, hostHoursPerDay: null } });
+    await create();
+    const { name, agent } = await bringHost(30 * MINUTE_MS);
+    await finish(agent);
+    await pass();
+    const id = await limited(3600);
+    await pass();
+    expect(agent.assigned).toHaveLength(1);
+    manager.run(name, 3 * 3_600_000);
+    await pass();
+    expect(agent.latest.ref.taskId).toBe(id);
+  });
+
   it('an idle host is kept for its whole idle time, but not when its instances have failed', async () => {
     await startWith({ idleMs: 10 * MINUTE_MS });
     await create();

@@ -41,6 +41,7 @@ export async function buildScheduling(ports: SchedulingPorts, before: Before) {
   signals.hear(shutdown.onSignal);
   instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());
+  hostEnds.onChange(() => scheduler.wake());
   shutdown.subscribe((isPaused) => (isPaused ? scheduler.pause() : scheduler.resume()));
   return { shutdown, scheduler };
 }
