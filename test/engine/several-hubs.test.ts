@@ -409,6 +409,21 @@ describe('a hub that is prepared for a shutdown, and no other', () => {
     await a.runtime.settle();
     expect(await statusOf(last)).toBe('RUNNING');
   });
+
+  it('says that tasks are dispatched while others live, and that none are when it is the only one left', async () => {
+    await SocketlessAgent.join(a);
+    const [, waiting] = [await createTask(c), await createTask(c)];
+    await a.shutdown.change(true);
+    const task = await a.tasks.get(waiting);
+    const verdicts = async () => {
+      const explained = [await a.explanations.ofTask(task), await a.explanations.ofRequest([], null)];
+      return [a.explanations.reasonOf(task), ...explained].map(({ verdict }) => verdict);
+    };
+    expect(await verdicts()).toEqual(['BUSY', 'BUSY', 'BUSY']);
+    await b.leave();
+    await c.leave();
+    expect(await verdicts()).toEqual(['PAUSED', 'PAUSED', 'PAUSED']);
+  });
 });
 
 describe('hubs that are prepared for a shutdown together', () => {

@@ -81,7 +81,7 @@ export class Explanations {
     const returns = exclusions.of(id);
     return this.#reasons.of(requirement, {
       type,
-      dispatching: !shutdown.status.initiated,
+      dispatching: !shutdown.isPaused,
       returns,
       avoided: this.#avoided(id, returns),
       nowMs: clock.nowMs(),
@@ -198,7 +198,7 @@ export class Explanations {
       runTimes,
       unfittingSinceMs: Math.max(requestedAtMs, instances.lastRemovalMs),
       nowMs: clock.nowMs(),
-      dispatching: !shutdown.status.initiated,
+      dispatching: !shutdown.isPaused,
       exclusions: returns,
       outlooks,
     });
