@@ -1,5 +1,6 @@
 /** Start and stop of the engine. */
 import type { Roles } from '../core/ports/roles.js';
+import type { AgentExclusions } from './agents/agent-exclusions.js';
 import type { AgentSessions } from './agents/agent-sessions.js';
 import type { SentBlobs } from './agents/sent-blobs.js';
 import type { ChangeFeed } from './following/change-feed.js';
@@ -25,6 +26,7 @@ export interface Running {
 
 export interface RunningParts extends SchedulerTermsParts {
   readonly sessions: AgentSessions;
+  readonly exclusions: AgentExclusions;
   readonly sentBlobs: SentBlobs;
   readonly resultWaiters: ResultWaiters;
   readonly changeFeed: ChangeFeed;

@@ -1,6 +1,5 @@
 /** Work of the hub that has the role of the scheduler, in each of its terms. */
 import type { RoleHolder } from '../core/ports/roles.js';
-import type { AgentExclusions } from './agents/agent-exclusions.js';
 import type { AgentRollout } from './agents/agent-rollout.js';
 import type { Leases } from './agents/leases.js';
 import type { Hosts } from './hosts/hosts.js';
@@ -16,7 +15,6 @@ export interface SchedulerTermsParts {
   readonly doubted: DoubtedAttempts;
   readonly scheduler: Scheduler;
   readonly sweeper: Sweeper;
-  readonly exclusions: AgentExclusions;
   readonly resync: Resynchronization;
   readonly lending: Lending;
   readonly studyDriver: StudyDriver;
@@ -26,18 +24,7 @@ export interface SchedulerTermsParts {
 
 /** `onGain` is called at the beginning of each term. */
 export function schedulerTerms(
-  {
-    leases,
-    doubted,
-    scheduler,
-    sweeper,
-    exclusions,
-    resync,
-    lending,
-    studyDriver,
-    hosts,
-    rollout,
-  }: SchedulerTermsParts,
+  { leases, doubted, scheduler, sweeper, resync, lending, studyDriver, hosts, rollout }: SchedulerTermsParts,
   onGain: () => void,
 ): RoleHolder {
   const end = async () => {
@@ -56,7 +43,6 @@ export function schedulerTerms(
       doubted.start();
       try {
         await resync.now();
-        await exclusions.load();
         await hosts.load(term);
         await scheduler.start(term);
         await lending.start();

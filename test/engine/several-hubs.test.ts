@@ -205,6 +205,20 @@ describe('a task', () => {
     expect([id, other].map((each) => outputOf(b).tailOf(each)?.attempt)).toEqual([undefined, 1]);
   });
 
+  it('does not go back to an agent that returned it for a host fault, although the signal was lost', async () => {
+    joined.lost.add('EXCLUDED');
+    const large = await SocketlessAgent.join(b, { id: 'large', instances: [{ id: 'sim-l' }] });
+    await createTask(c);
+    const small = await SocketlessAgent.join(c, { id: 'small', instances: [{ id: 'sim-s' }] });
+    const id = await createTask(c);
+    await small.end(small.latest.ref, 'RETURNED', { hostFault: true, message: 'its disk is full' });
+    await a.resync();
+    await a.runtime.advance(60_000);
+    expect(small.assigned.map(({ ref }) => ref.taskId)).toEqual([id]);
+    await large.end(large.latest.ref, 'OK');
+    expect(large.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
+  });
+
   it('that was canceled is told to its agent although the signal was lost', async () => {
     joined.lost.add('CANCELED');
     const agent = await SocketlessAgent.join(b);

@@ -2,6 +2,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it } from 'vitest';
+import type { TaskExclusion } from '../../core/ports/task-exclusions.js';
 import type { Task } from '../../core/task.js';
 import { type Availability, InstanceIndex } from '../instances/instance-index.js';
 import { AgentExclusions } from './agent-exclusions.js';
@@ -30,8 +31,13 @@ function returnsAmong(agentIds: readonly string[], instancesOfAgent = 1) {
   const up = agentIds.flatMap((agentId) => Array.from({ length: instancesOfAgent }, () => add(agentId)));
   const asked = { classes: 0, agents: 0 };
   const runtime = manualRuntime();
+  const wall = { setBackMs: 0 };
+  const rows: TaskExclusion[] = [];
   const exclusions: AgentExclusions = new AgentExclusions({
-    store: { put: async () => undefined, since: async () => [] },
+    store: {
+      put: async (taskId, exclusion) => void rows.push({ taskId, requirement: VERSION_1, exclusion }),
+      since: async (atMs) => rows.filter(({ exclusion }) => exclusion.atMs > atMs),
+    },
     signals: { tell: (signal) => exclusions.onSignal.EXCLUDED?.(signal as never) },
     log: { error: () => undefined } as unknown as Logger,
     instances: {
@@ -49,12 +55,12 @@ function returnsAmong(agentIds: readonly string[], instancesOfAgent = 1) {
         }
       },
     },
-    clock: runtime.clock,
+    clock: { ...runtime.clock, nowMs: () => runtime.clock.nowMs() - wall.setBackMs },
     timers: runtime.timers,
   });
   const returnTask = (taskId: string, agentId: string, requirement: Task['requirement'] = VERSION_1) =>
     exclusions.note({ id: taskId, requirement } as Task, agentId, NO_DISK);
-  return { index, add, up, asked, runtime, exclusions, returnTask };
+  return { index, add, up, asked, runtime, wall, exclusions, returnTask };
 }
 
 describe('a task that an agent returned because of a full disk', () => {
@@ -83,6 +89,21 @@ describe('a task that an agent returned because of a full disk', () => {
     expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '2');
     expect(exclusions.isAllowed('t1', 'small')).toBe(false);
+  });
+});
+
+describe('an exclusion', () => {
+  it('that is read again and again ends after ten minutes, although the clock was set back', async () => {
+    const { runtime, wall, exclusions, returnTask } = returnsAmong(['small', 'large']);
+    returnTask('t1', 'small');
+    wall.setBackMs = 24 * 3_600_000;
+    await exclusions.load();
+    await runtime.advance(TEN_MINUTES_MS - 1);
+    await exclusions.load();
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
+    await runtime.advance(1);
+    await exclusions.load();
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
   });
 });
 

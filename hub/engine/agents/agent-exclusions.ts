@@ -34,7 +34,10 @@ interface ExcludingTask {
 export class AgentExclusions {
   readonly #options: AgentExclusionsOptions;
   readonly #tasks = new Map<string, ExcludingTask>();
+  /** Latest exclusions that have ended, by task and agent: rows may still have them when the clock was set back. */
+  readonly #over = new Map<string, Map<string, number>>();
   readonly #expirySubscribers: (() => void)[] = [];
+  #isStopped = false;
 
   constructor(options: AgentExclusionsOptions) {
     this.#options = options;
@@ -55,10 +58,13 @@ export class AgentExclusions {
     });
   }
 
-  /** Takes the exclusions of the store. Rejects as the store does. */
+  /** Takes the exclusions of the store that are not known. Rejects as the store does. */
   async load(): Promise<void> {
     const { store, clock } = this.#options;
-    for (const excluded of await store.since(clock.nowMs() - EXCLUSION_MS)) this.#exclude(excluded);
+    const kept = await store.since(clock.nowMs() - EXCLUSION_MS);
+    const tasks = new Set(kept.map(({ taskId }) => taskId));
+    for (const taskId of this.#over.keys()) if (!tasks.has(taskId)) this.#over.delete(taskId);
+    for (const excluded of kept) if (!this.#isKnown(excluded)) this.#exclude(excluded);
   }
 
   readonly onSignal: SignalListener = {
@@ -66,7 +72,14 @@ export class AgentExclusions {
     ENDED: ({ taskId }) => this.forget(taskId),
   };
 
+  /** Whether it is known, or a later one of the same agent is that was told of while the rows were read. */
+  #isKnown({ taskId, exclusion: { agentId, atMs } }: TaskExclusion): boolean {
+    const known = this.#tasks.get(taskId)?.by.get(agentId)?.atMs;
+    return (known !== undefined && known >= atMs) || this.#over.get(taskId)?.get(agentId) === atMs;
+  }
+
   #exclude({ taskId, requirement, exclusion }: TaskExclusion): void {
+    if (this.#isStopped) return;
     const { clock, timers } = this.#options;
     const { agentId, atMs } = exclusion;
     const excluding = this.#tasks.get(taskId) ?? this.#add(taskId, requirement);
@@ -76,6 +89,7 @@ export class AgentExclusions {
     const timer = timers.after(delayMs, () => {
       excluding.by.delete(agentId);
       if (excluding.by.size === 0) this.#tasks.delete(taskId);
+      this.#over.set(taskId, (this.#over.get(taskId) ?? new Map<string, number>()).set(agentId, atMs));
       for (const subscriber of this.#expirySubscribers) subscriber();
     });
     excluding.by.set(agentId, { ...exclusion, timer });
@@ -85,9 +99,11 @@ export class AgentExclusions {
   forget(taskId: string): void {
     for (const { timer } of this.#tasks.get(taskId)?.by.values() ?? []) timer.cancel();
     this.#tasks.delete(taskId);
+    this.#over.delete(taskId);
   }
 
   stop(): void {
+    this.#isStopped = true;
     for (const taskId of [...this.#tasks.keys()]) this.forget(taskId);
   }
 

@@ -8,6 +8,7 @@ import type { Studies } from '../../core/ports/studies.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { NO_STATISTICS, type TaskStatistics } from '../../core/ports/task-statistics.js';
+import type { AgentExclusions } from '../agents/agent-exclusions.js';
 import type { AgentSpread } from '../agents/agent-spread.js';
 import type { HeldAttempts } from '../agents/held-attempts.js';
 import type { Leases } from '../agents/leases.js';
@@ -48,6 +49,7 @@ interface Before {
   readonly transitions: TaskTransitions;
   readonly instances: Instances;
   readonly views: ViewRefresh;
+  readonly exclusions: AgentExclusions;
   readonly leases: Leases;
   readonly held: HeldAttempts;
   readonly spread: AgentSpread;
@@ -79,9 +81,10 @@ export function buildUpkeep(ports: UpkeepPorts, before: Before) {
 
 /** Reads everything again that is known from signals, in the order in which it is needed. */
 function resynchronization({ archive, runtime, log }: UpkeepPorts, before: Before): Resynchronization {
-  const { views, leases, held, spread, output, explanations, resultWaiters, webhooks } = before;
+  const { views, exclusions, leases, held, spread, output, explanations, resultWaiters, webhooks } = before;
   return new Resynchronization({
-    refresh: () => {
+    refresh: async () => {
+      await exclusions.load();
       output.beginComparison();
       return views.refresh();
     },
