@@ -1,6 +1,6 @@
 /** Jobs in a sandbox, through a whole agent without control groups: what scripts get, what they cannot reach, and what is
  *  left of them. */
-import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -110,6 +110,15 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
       await expect.poll(() => readdir(join(directory, 'data', 'work'))).toHaveLength(1);
     },
   );
+
+  test('a job whose prepared directory is gone is returned, and the next one runs in a new one', async () => {
+    await startShutIn();
+    await hub.instanceBecomes(SIM, 'UP');
+    const work = join(directory, 'data', 'work');
+    for (const name of await readdir(work)) await rm(join(work, name), { recursive: true });
+    expect(await run('echo 1')).toMatchObject({ outcome: 'RETURNED' });
+    expect(await runNext('echo x > out')).toMatchObject({ outcome: 'OK', outputs: { out: 'x\n' } });
+  });
 
   test('a job keeps its checkpoint when it is returned, and the next one finds it', async () => {
     await startShutIn();

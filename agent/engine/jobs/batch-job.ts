@@ -90,16 +90,13 @@ export class BatchJobs {
     folder: () => Promise<ReportFolder>,
     print: (line: string) => void,
   ): Promise<BatchEnd> {
-    const directory = await inOwnFolders('a working directory could not be created', () =>
-      this.#options.workspace.create(run.ref, run.claim.program.directory),
-    );
+    const directory = await this.#directoryOf(run);
     let end: BatchEnd;
     try {
       end = await this.#runIn(directory, run, job, folder, print);
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
-      // The program cannot use another directory.
-      if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
+      await endProgramWithDirectory(run);
     }
     // After the end of its program, its files may be the cause.
     const { ending } = end;
@@ -107,6 +104,18 @@ export class BatchJobs {
       end = { ...end, ...(await this.#keepCheckpoint(directory, run, folder, ending)) };
     await this.#leave(directory, end.ending);
     return end;
+  }
+
+  async #directoryOf(run: AttemptRun): Promise<WorkingDirectory> {
+    try {
+      return await inOwnFolders('a working directory could not be created', () =>
+        this.#options.workspace.create(run.ref, run.claim.program.directory),
+      );
+    } catch (error) {
+      // Somebody may have removed the directory of its program.
+      await endProgramWithDirectory(run);
+      throw error;
+    }
   }
 
   async #runIn(
@@ -412,4 +421,9 @@ async function blameDisk(
   if (cause === undefined) return;
   const detail = message === null ? '' : `; the job failed: ${message}`;
   throw new HostFault(`the disk of the agent's host was full while the job ran (${cause})${detail}`);
+}
+
+/** Ends a program that has a directory for one job: it cannot use another one, and its successor gets a new one. */
+async function endProgramWithDirectory({ ref, claim }: AttemptRun): Promise<void> {
+  if (claim.program.directory !== null) await claim.endJob(ref.taskId, false);
 }
