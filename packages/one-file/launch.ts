@@ -13,6 +13,7 @@ import {
   type Launch,
   type ToLauncher,
 } from '@workbench-hub/agent/core/ports/launcher';
+import { stateFor } from '@workbench-hub/agent/core/version-states';
 import { spaceOf } from '@workbench-hub/agent/disk/free-space';
 import {
   programOf,
@@ -31,6 +32,8 @@ import { runModuleInside } from './module-inside.js';
 import { ownProgram } from './own-program.js';
 
 const AGENT = 'agent.cjs';
+/** Build of the installed file. */
+const BUILD = `${buildInfo.version} ${buildInfo.revision} ${buildInfo.buildDate}`;
 
 const HUB_ANSWER_LIMIT_MS = 2000;
 /** Timers of the runtime keep no process alive. */
@@ -52,10 +55,10 @@ async function start(args: readonly string[]): Promise<void> {
   return program === null ? runModuleInside(AGENT) : passOn(program, args);
 }
 
-/** Null for the installed file, also when the state cannot be read, of which the launcher tells. */
+/** Null for the installed file, as when it was installed since, and when the state cannot be read, of which the launcher tells. */
 function currentVersion(folder: string): Promise<string | null> {
   return readVersionState(folder).then(
-    (state) => state?.current ?? null,
+    (state) => stateFor(BUILD, state).current,
     () => null,
   );
 }
@@ -85,7 +88,7 @@ function openLauncher(
 ) {
   return Launcher.open({
     installed: process.execPath,
-    build: `${buildInfo.version} ${buildInfo.revision} ${buildInfo.buildDate}`,
+    build: BUILD,
     start: (launched, onMessage) => startAgent(folder, args, { launched, keepsLog, onMessage }),
     isHubThere,
     hostFault: () => hostFault(dirname(folder)),

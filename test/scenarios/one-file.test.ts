@@ -264,3 +264,29 @@ function enrollmentCode(): string {
   keepSecret(code);
   return code;
 }
+
+it('runs commands itself when it was installed after the version that a hub has sent', () => {
+  const host = hostWithoutNode();
+  const dataDir = join(host.folder, 'data');
+  const config = host.write('agent.yaml', {
+    hub: 'ws://127.0.0.1:9',
+    token: 'token',
+    dataDir,
+    instances: [{ id: 'sim', version: '1' }],
+  });
+  const versions = join(dataDir, 'versions');
+  mkdirSync(join(versions, 'sent'), { recursive: true });
+  writeFileSync(join(versions, 'sent', 'workbench-agent'), '#!/bin/sh\necho the version of the hub\n', {
+    mode: 0o755,
+  });
+  const state = {
+    installed: '1.0.0 earlier',
+    current: 'sent',
+    crashes: 0,
+    trial: null,
+    untried: null,
+    failed: [],
+  };
+  writeFileSync(join(versions, 'state.json'), JSON.stringify(state));
+  expect(host.run(['--check-config', '--config', config])).toMatch(/^The configuration is valid/);
+});
