@@ -1552,7 +1552,7 @@ export const RELIABILITY: PagePromises = {
       ],
     },
     {
-      begins: '| `study.told_count`: ends',
+      begins: '| `study.told_count`, `study.resume_count`',
       heldBy: [
         test(
           'test/conformance/numbers-that-run-out.test.ts',
