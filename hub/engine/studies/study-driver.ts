@@ -268,9 +268,7 @@ export class StudyDriver {
     if (!study) return undefined;
     const { FINISHED = 0, RULE_FAILED = 0, REUSED = 0 } = await studies.counts(record.id);
     const planned = new PlannedStudy(study, studies);
-    const wasResumed = record.runningSinceMs !== study.createdAtMs;
-    planned.hasResults =
-      study.definition.values.length === 0 || wasResumed || FINISHED + RULE_FAILED + REUSED > 0;
+    planned.hasResults = study.definition.values.length === 0 || FINISHED + RULE_FAILED + REUSED > 0;
     this.#studies.set(record.id, planned);
     if (!(await this.#halts.stopAsBefore(study, record))) return planned;
     this.wake();
@@ -453,10 +451,11 @@ export class StudyDriver {
     const numbered = points.map((point, index) => ({ number: begunCount + index + 1, tries: 1, ...point }));
     const ended = numbered.flatMap(({ number, tries, end }) => (end ? [{ number, tries, ...end }] : []));
     if (ended.length > 0) this.wake();
-    if (await this.#halts.pauseByResults(planned, ended)) return;
     if (!(await this.#options.studies.begin(study.id, begunCount, points))) return;
     this.#count(ended);
     if (begunCount + points.length === pointCount) planned.allBegun();
+    // After they have begun: a study that is resumed then has results, and does not pause by the same ones again.
+    await this.#halts.pauseByResults(planned, ended);
     if (ended.length > 0 && (await this.#isStopped(study, record, ended))) return;
     await this.#createAll(
       study,
