@@ -11,11 +11,14 @@ let web: WebServer;
 let address: string;
 let answer: (request: Request) => Promise<Response>;
 let asked: number;
+/** Time without progress after which a response is aborted, by the clock of the system. */
+let stalledAnswer: number;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
   runtime = manualRuntime();
   asked = 0;
+  stalledAnswer = 300;
   responseMemory = new ResponseMemory(1024 ** 2);
   answer = async (request) => new Response(await request.text());
   web = new WebServer(options());
@@ -35,7 +38,12 @@ function options(): WebServerOptions {
     host: '127.0.0.1',
     port: 0,
     tls: null,
-    slowClients: { minBodyRate: 1024, stalledAnswer: 300 },
+    slowClients: {
+      minBodyRate: 1024,
+      get stalledAnswer() {
+        return stalledAnswer;
+      },
+    },
     responseMemory,
     log: { info: () => undefined, debug: () => undefined } as unknown as Logger,
     timers: runtime.timers,
@@ -176,18 +184,22 @@ describe('a slow client', () => {
   });
 
   it('that reads its response slowly receives all of it', async () => {
+    // Longer than a busy machine stops this process, and shorter than the client reads.
+    stalledAnswer = 2000;
     const lengthBytes = 32 * 1024 ** 2;
     answer = async () => new Response('x'.repeat(lengthBytes));
     const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
+    const beganMs = performance.now();
     let taken = 0;
     client.socket.on('data', (piece) => {
       taken += piece.length;
       client.socket.pause();
-      setImmediate(() => client.socket.resume());
+      setTimeout(() => client.socket.resume(), 5);
     });
     await expect.poll(() => asked).toBe(1);
     await runtime.advance(5000);
     await expect.poll(() => taken).toBeGreaterThan(lengthBytes);
+    expect(performance.now() - beganMs).toBeGreaterThan(stalledAnswer);
   });
 });
 
