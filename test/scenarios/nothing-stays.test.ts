@@ -49,6 +49,10 @@ const BOUNDED: Readonly<Record<string, { readonly most: number; readonly of: str
   'RunTimeBook.#runsByKey[][]': { most: 100_000, of: 'the latest hundred run times of each' },
   'ListedTasks.#changed': { most: 1024, of: 'changed tasks whose rows no list has asked for' },
   'PriorityQueue.#heap': { most: 200, of: 'durations of the timers of Node.js' },
+  'Internals.def.values': {
+    most: 1000,
+    of: 'literals of schemas, which zod looks up when one is first used',
+  },
   'FreeList.list': { most: 1000, of: 'parsers of requests, which Node.js uses again' },
   'what Node.js keeps': { most: 1000, of: 'literals of compiled code' },
   'Client.<symbol queue>': {
