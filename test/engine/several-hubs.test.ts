@@ -28,7 +28,7 @@ const READ_AGAIN_MS = 500;
 /** Output that a hub keeps, which is not among what others use of an engine. */
 const outputOf = (hub: JoinedHub) => (hub as JoinedHub & { readonly output: TaskOutput }).output;
 
-/** What somebody who follows the log of a task at a hub is told. */
+/** News that a follower of the log of a task is told at a hub. */
 function followAt(hub: JoinedHub, id: string): LogEvent[] {
   const heard: LogEvent[] = [];
   const { signal } = new AbortController();
