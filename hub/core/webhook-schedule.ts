@@ -18,6 +18,9 @@ const DELAYS_MS = [
 /** Share by which a delay varies, so that deliveries that failed together are not tried together. */
 const VARIATION = 0.2;
 
+/** Longest time from a try to the next one: a later next try was stored before the clock was set back. */
+export const MAX_DELAY_MS = 5 * HOUR_MS;
+
 /** Delay before the next try after so many failed ones; `random` is from 0 to 1. */
 export function retryDelayMs(tries: number, random: number): number {
   const delayMs = DELAYS_MS[Math.min(Math.max(tries, 1), DELAYS_MS.length) - 1] as number;

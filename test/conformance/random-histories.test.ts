@@ -284,7 +284,7 @@ class Player {
     webhooks: StoreUnderTest['webhooks'],
     { time: nowMs, isTaken }: { time: number; isTaken: boolean },
   ) {
-    const query = { receiver: NOTIFY.receiver, nowMs, leaseUntilMs: nowMs + 5, limit: 2 };
+    const query = { receiver: NOTIFY.receiver, dueUntilMs: nowMs, leaseUntilMs: nowMs + 5, limit: 2 };
     const claimed = await webhooks.claim(query);
     const settled = await webhooks.settle(
       claimed.map(({ ref }) =>

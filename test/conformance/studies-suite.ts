@@ -350,7 +350,7 @@ export function describeStudies(open: OpenStore): void {
     });
     const [ALL, TASKS] = [hook('all', true), hook('tasks', false)];
     const claim = async ({ receiver }: { readonly receiver: string } = NOTIFY) => {
-      const query = { receiver, nowMs: NOW + 100, leaseUntilMs: NOW + 200, limit: 9 };
+      const query = { receiver, dueUntilMs: NOW + 100, leaseUntilMs: NOW + 200, limit: 9 };
       return store.webhooks.claim(query);
     };
     /** A study without points that is told of, and finishes. */

@@ -37,7 +37,7 @@ export function describeWebhookDeliveries(open: OpenStore): void {
     return task.id;
   };
   const claim = (nowMs: number, { receiver = RECEIVER, leaseUntilMs = nowMs + 1000, limit = 100 } = {}) =>
-    webhooks.claim({ receiver, nowMs, leaseUntilMs, limit });
+    webhooks.claim({ receiver, dueUntilMs: nowMs, leaseUntilMs, limit });
   const one = async (nowMs: number): Promise<ClaimedDelivery> => {
     const [claimed, ...more] = await claim(nowMs);
     if (!claimed || more.length > 0) throw new Error('not exactly one delivery');

@@ -103,6 +103,20 @@ describe('a delivery', () => {
     expect(await deliveryOf(id)).toMatchObject({ state: 'DELIVERED' });
   });
 
+  it('is tried again within a minute when the clock was set back by hours', async () => {
+    await start();
+    receivers.outcome = () => DISLIKED;
+    const first = await ended();
+    engine.runtime.setClock(1000);
+    const second = await ended();
+    receivers.outcome = () => DELIVERED;
+    engine.runtime.setClock(-10 * HOUR_MS);
+    await engine.runtime.advance(60_000);
+    expect(receivers.heard).toHaveLength(4);
+    for (const id of [first, second])
+      expect(await deliveryOf(id)).toMatchObject({ state: 'DELIVERED', tries: 2 });
+  });
+
   it('is sent again after the end of its lease, when its outcome was lost', async () => {
     await start();
     const { webhooks } = engine.store;

@@ -66,7 +66,8 @@ export interface StudyNews {
 
 export interface ClaimQuery {
   readonly receiver: string;
-  readonly nowMs: number;
+  /** Time until which a next try is due. */
+  readonly dueUntilMs: number;
   readonly leaseUntilMs: number;
   readonly limit: number;
 }

@@ -6,6 +6,7 @@ import { Loop } from '@workbench-hub/shared/runtime/loop';
 import type { ValidationError } from '../../core/errors.js';
 import type { Delivery, WaitingReceiver } from '../../core/ports/webhook-deliveries.js';
 import type { NotifyAddress } from '../../core/task.js';
+import { MAX_DELAY_MS } from '../../core/webhook-schedule.js';
 import { WebhookReceivers } from './webhook-receivers.js';
 import { notifyFault } from './webhook-settings.js';
 import { WebhookTries, type WebhookTriesOptions } from './webhook-tries.js';
@@ -147,10 +148,13 @@ export class Webhooks {
     const limit = this.#receivers.capacityOf(receiver);
     if (limit === 0 || this.#loop.isStopped) return undefined;
     const nowMs = runtime.clock.nowMs();
-    const inMs = Math.max(nextAtMs - nowMs, this.#receivers.pauseMs(receiver));
+    const longestMs = Math.max(MAX_DELAY_MS, settings.leaseMs);
+    const dueInMs = nextAtMs - nowMs > longestMs ? 0 : nextAtMs - nowMs;
+    const inMs = Math.max(dueInMs, this.#receivers.pauseMs(receiver));
     if (inMs > 0) return inMs;
+    const dueUntilMs = Math.max(nowMs, nextAtMs);
     const leaseUntilMs = nowMs + settings.leaseMs;
-    const claimed = await deliveries.claim({ receiver, nowMs, leaseUntilMs, limit });
+    const claimed = await deliveries.claim({ receiver, dueUntilMs, leaseUntilMs, limit });
     for (const delivery of claimed) this.#tries.begin(delivery);
     if (claimed.length === 0) return TAKEN_RETRY_MS;
     // Unless all tries are used, another pass finds out when the next delivery is due.

@@ -2,13 +2,17 @@
 import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks/webhook-tries';
 import type { Breakage } from './breakage.js';
 
+const NEVER_MS = Number.MAX_SAFE_INTEGER;
+
 export const WEBHOOK_BREAKAGES: readonly Breakage[] = [
   {
     name: 'a webhook that a killed hub was sending is not sent again',
     seed: 113,
     hub: ({ webhooks }) =>
-      withDeliveries(webhooks, ({ claim }) => ({
-        claim: (query) => claim({ ...query, leaseUntilMs: Number.MAX_SAFE_INTEGER }),
+      withDeliveries(webhooks, ({ claim, waiting }) => ({
+        claim: (query) => claim({ ...query, leaseUntilMs: NEVER_MS }),
+        // Else it would look like one of before the clock was set back.
+        waiting: async () => (await waiting()).filter(({ nextAtMs }) => nextAtMs < NEVER_MS),
       })),
   },
   {

@@ -41,11 +41,11 @@ const RECALL = sql(
 const CLAIM: LaneWrite<ClaimQuery, ClaimedDelivery[]> = {
   statement: laneStatement({
     isDurable: false,
-    parameters: { receiver: 'text', now: 'bigint', leaseUntil: 'bigint', limit: 'bigint' },
+    parameters: { receiver: 'text', dueUntil: 'bigint', leaseUntil: 'bigint', limit: 'bigint' },
     parts: `
       due AS (
         SELECT webhook_delivery.id, next_at FROM held, webhook_delivery
-        WHERE receiver = :receiver AND next_at <= :now ORDER BY next_at, webhook_delivery.id LIMIT :limit),
+        WHERE receiver = :receiver AND next_at <= :dueUntil ORDER BY next_at, webhook_delivery.id LIMIT :limit),
       claimed AS (
         UPDATE webhook_delivery SET next_at = :leaseUntil, tries = tries + 1 FROM due
         WHERE webhook_delivery.id = due.id AND webhook_delivery.next_at = due.next_at
@@ -58,7 +58,7 @@ const CLAIM: LaneWrite<ClaimQuery, ClaimedDelivery[]> = {
   keys: () => ['all'],
   values: ([query]) => ({
     receiver: query?.receiver,
-    now: query?.nowMs,
+    dueUntil: query?.dueUntilMs,
     leaseUntil: query?.leaseUntilMs,
     limit: query?.limit,
   }),

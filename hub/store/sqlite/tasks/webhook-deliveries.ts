@@ -53,9 +53,9 @@ export function sqliteWebhookDeliveries(
           ? []
           : [{ receiver, deliveries: outbox.counts.waitingFor(receiver), nextAtMs }];
       }),
-    claim: ({ receiver, nowMs, leaseUntilMs, limit }: ClaimQuery) =>
+    claim: ({ receiver, dueUntilMs, leaseUntilMs, limit }: ClaimQuery) =>
       commit.relaxed(() => {
-        const query = { receiver, nowMs, leaseUntilMs, limit, durable: outbox.durable };
+        const query = { receiver, dueUntilMs, leaseUntilMs, limit, durable: outbox.durable };
         return statements.claim.all(query).map(claimedOf);
       }),
     settle: (outcomes) => commit.relaxed(() => outcomes.map(settle)),
@@ -126,7 +126,7 @@ function prepare(db: SqliteDatabase) {
     claim: db.prepare<[ClaimQuery & { durable: number }], ClaimedRow>(`
       UPDATE webhook_delivery SET next_at = @leaseUntilMs, tries = tries + 1 WHERE id IN (
         SELECT id FROM webhook_delivery
-        WHERE receiver = @receiver AND next_at IS NOT NULL AND next_at <= @nowMs AND id <= @durable
+        WHERE receiver = @receiver AND next_at IS NOT NULL AND next_at <= @dueUntilMs AND id <= @durable
         ORDER BY next_at LIMIT @limit)
       RETURNING id, tries, hook, receiver, url, told_of AS toldOfMs, task, study`),
     hasOld: db.prepare<[string, number]>(

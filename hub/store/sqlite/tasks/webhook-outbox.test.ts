@@ -36,7 +36,7 @@ async function created(notify: NotifyAddress | null = NOTIFY): Promise<string> {
 }
 
 const cancel = (...ids: string[]) => store.queue.cancel(ids, ['WAITING'], 5);
-const claim = () => store.webhooks.claim({ receiver: RECEIVER, nowMs: 9, leaseUntilMs: 10, limit: 9 });
+const claim = () => store.webhooks.claim({ receiver: RECEIVER, dueUntilMs: 9, leaseUntilMs: 10, limit: 9 });
 const committed = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 describe('a delivery', () => {
