@@ -160,6 +160,8 @@ class PartSender {
     try {
       return await this.#connection.json(`${UPLOADS}/${upload.id}`, { signal: this.#file.signal });
     } catch (error) {
+      // The hub may work on the end of the upload: nothing is sent meanwhile.
+      if (isCode(error, 'UPLOAD_IN_PROGRESS')) return this.#again(upload, error);
       this.#refuse(error);
       return upload;
     }

@@ -62,6 +62,48 @@ it('the place of an upload is told when what arrived of a part that was cut off 
   await cut;
 });
 
+it('tells of a complete upload at once when its sender is cut off while its end takes long', async () => {
+  const runtime = manualRuntime();
+  const upload = { ...USER, id: 'u', hubId: 'own', name: 'gear', sizeBytes: 3, receivedBytes: 3 };
+  let isStored = false;
+  let makeBlob: (blob: { digest: string; sizeBytes: number }) => void = () => undefined;
+  const blob = new Promise<{ digest: string; sizeBytes: number }>((resolve) => {
+    makeBlob = resolve;
+  });
+  const service = new ResumableUploadService({
+    refuseWhileOff: () => undefined,
+    runtime,
+    hubs: { ownId: 'own' },
+    settings: { keepUploadsForMs: 1000, quotaPerUserBytes: null, shared: false },
+    uploads: {
+      find: async () => ({ ...upload, overwrite: false, digest: null, isStored }),
+      finish: async () => {
+        isStored = true;
+        return { kind: 'NAMED' };
+      },
+    },
+    files: {
+      hold: () => ({ release: () => undefined }),
+      reclaim: async () => undefined,
+      uploads: { remove: async () => undefined, toBlob: () => blob },
+    },
+  } as unknown as ResumableUploadOptions);
+  const content = new PassThrough();
+  const part = { fromByte: 3, lengthBytes: 0, content, reauthorize: async () => USER };
+  const sent = service.receive('u', USER, part);
+  await setImmediate();
+  content.destroy();
+  const refused = expect(service.find('u', USER)).rejects.toMatchObject({ code: 'UPLOAD_IN_PROGRESS' });
+  await setImmediate();
+  await runtime.advance(5000);
+  await refused;
+  const again = { ...part, content: new PassThrough() };
+  await expect(service.receive('u', USER, again)).rejects.toMatchObject({ code: 'UPLOAD_IN_PROGRESS' });
+  makeBlob({ digest: 'd', sizeBytes: 3 });
+  expect(await sent).toMatchObject({ isStored: true });
+  expect(await service.find('u', USER)).toMatchObject({ isStored: true });
+});
+
 it('a complete upload that could overwrite none waits for no removal of what others have dropped', async () => {
   const upload = { ...USER, id: 'u', hubId: 'own', name: 'gear', sizeBytes: 3, receivedBytes: 3 };
   const service = new ResumableUploadService({

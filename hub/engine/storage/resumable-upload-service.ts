@@ -22,7 +22,7 @@ const KEEP_STORED_MS = 3_600_000;
 export interface ResumableUploadOptions {
   readonly uploads: ResumableUploads;
   readonly files: BlobStore;
-  readonly runtime: Pick<Runtime, 'clock' | 'newId'>;
+  readonly runtime: Pick<Runtime, 'clock' | 'timers' | 'newId'>;
   readonly settings: StorageSettings['input'];
   readonly hubs: Pick<Hubs, 'ownId' | 'all'>;
   readonly refuseWhileOff: () => void;
@@ -66,7 +66,7 @@ export class ResumableUploadService {
 
   constructor(options: ResumableUploadOptions) {
     this.#options = options;
-    this.#turns = new UploadTurns(options.runtime.clock);
+    this.#turns = new UploadTurns(options.runtime);
   }
 
   /** Largest file that may be uploaded. */

@@ -1,10 +1,13 @@
 /** Turns of those who work on a resumable upload: one at a time for each upload. */
 import type { Readable } from 'node:stream';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 
 /** Silence after which a sender gives way to another: its connection is probably dead. */
 const SILENT_SENDER_MS = 5000;
+
+/** Time for which others wait for the end of an upload that the hub works on; that of a large one may take minutes. */
+const END_WAIT_MS = 5000;
 
 const RETRY_AFTER_S = 2;
 
@@ -19,51 +22,57 @@ export interface Turn {
 interface Sender {
   readonly stream: Readable | null;
   readonly done: Promise<void>;
+  /** Resolves when others are told how the upload stands: at the end of the turn, or when the hub has worked on its end for a while. */
+  readonly told: Promise<void>;
   heardAtMs: number;
 }
 
 export class UploadTurns {
-  readonly #clock: Clock;
+  readonly #runtime: Pick<Runtime, 'clock' | 'timers'>;
   readonly #senders = new Map<string, Sender>();
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(runtime: Pick<Runtime, 'clock' | 'timers'>) {
+    this.#runtime = runtime;
   }
 
   /** Begins the turn of a sender, which must be ended; `stream` is null when nothing is sent. Rejects with UPLOAD_IN_PROGRESS
    *  during the turn of another one, unless that was cut off. */
   async begin(id: string, stream: Readable | null): Promise<Turn> {
+    const { clock, timers } = this.#runtime;
     await this.cutOffEnded(id);
     // The check and the claim of the turn happen in the same tick: of several waiting senders one gets it.
     for (let before = this.#senders.get(id); before; before = this.#senders.get(id)) {
-      if (this.#clock.monotonicMs() - before.heardAtMs < SILENT_SENDER_MS) throw inProgress();
+      if (clock.monotonicMs() - before.heardAtMs < SILENT_SENDER_MS) throw inProgress(before);
       await end(before);
     }
-    let settle: () => void = () => undefined;
-    const done = new Promise<void>((resolve) => {
-      settle = resolve;
-    });
-    const beganAtMs = stream === null ? Number.POSITIVE_INFINITY : this.#clock.monotonicMs();
-    const sender: Sender = { stream, done, heardAtMs: beganAtMs };
+    const [done, settle] = resolvable();
+    const [told, tell] = resolvable();
+    const beganAtMs = stream === null ? Number.POSITIVE_INFINITY : clock.monotonicMs();
+    const sender: Sender = { stream, done, told, heardAtMs: beganAtMs };
+    let timer: Timer | undefined;
     this.#senders.set(id, sender);
     return {
       heard: () => {
-        sender.heardAtMs = this.#clock.monotonicMs();
+        sender.heardAtMs = clock.monotonicMs();
       },
       finishing: () => {
         sender.heardAtMs = Number.POSITIVE_INFINITY;
+        timer = timers.after(END_WAIT_MS, tell);
       },
       end: () => {
+        timer?.cancel();
         this.#senders.delete(id);
         settle();
+        tell();
       },
     };
   }
 
-  /** Resolves when what arrived of a sender that was cut off is kept: its next one would be told an earlier place. */
+  /** Resolves when what arrived of a sender that was cut off is kept: its next one would be told an earlier place. The end of a large
+   *  upload is not waited for. */
   async cutOffEnded(id: string): Promise<void> {
     const sender = this.#senders.get(id);
-    if (sender?.stream?.destroyed) await sender.done;
+    if (sender?.stream?.destroyed) await sender.told;
   }
 
   isBegun(id: string): boolean {
@@ -86,8 +95,18 @@ async function end({ stream, done }: Sender): Promise<void> {
   await done;
 }
 
-function inProgress(): HubError {
-  return new HubError('UPLOAD_IN_PROGRESS', 'another request sends this upload at present; try again later', {
+function resolvable(): [promise: Promise<void>, resolve: () => void] {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return [promise, resolve];
+}
+
+function inProgress({ heardAtMs }: Sender): HubError {
+  const isFinishing = heardAtMs === Number.POSITIVE_INFINITY;
+  const what = isFinishing ? 'the hub works on the end of this upload' : 'another request sends this upload';
+  return new HubError('UPLOAD_IN_PROGRESS', `${what} at present; try again later`, {
     retryAfterS: RETRY_AFTER_S,
   });
 }

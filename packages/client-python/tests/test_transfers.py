@@ -83,6 +83,30 @@ class Transfers(unittest.TestCase):
         self.assertEqual(bytes(got), data)
         self.assertEqual(begun[0]["upload-length"], str(len(data)))
 
+    def test_an_upload_waits_while_the_hub_works_on_its_end_and_sends_nothing_again(self) -> None:
+        data = b"gear" * 1000
+        locked = error_answer(423, "the hub works on the end of this upload", X_Error_Code="UPLOAD_IN_PROGRESS")
+        parts: List[bytes] = []
+        asked = 0
+
+        def answer(request: Request) -> Optional[Answer]:
+            nonlocal asked
+            state = {"id": "1", "received": len(data) if parts else 0, "stored": False}
+            if request.path == "/api/x/storage/input/uploads":
+                return json_answer({"uploads": []}) if request.method == "GET" else json_answer(state, 201)
+            if request.method == "PATCH":
+                parts.append(request.body)
+                return None
+            asked += 1
+            return locked if asked <= 100 else json_answer({**state, "stored": True})
+
+        source = self.folder / "big.bin"
+        source.write_bytes(data)
+        with mock.patch.multiple("workbench_hub._parts", ONE_REQUEST_BYTES=0, BETWEEN_TRIES_S=0.0):
+            with Server(answer) as server, Hub(server.url) as hub:
+                hub.storage.put(source)
+        self.assertEqual(parts, [data])
+
     def test_a_download_that_is_cut_five_times_continues_where_it_was(self) -> None:
         data = bytes(range(256)) * 400
         tag = f'"{hashlib.sha256(data).hexdigest()}"'

@@ -19,6 +19,8 @@ ONE_REQUEST_BYTES = 8 * 1024 * 1024
 PART_BYTES = 8 * 1024 * 1024
 # Tries without progress, and the time between them.
 MAX_TRIES = 60
+# The same while another request sends the upload, or the hub works on its end, which takes minutes for a very large file.
+MAX_LOCKED_TRIES = 1800
 BETWEEN_TRIES_S = 1.0
 
 
@@ -49,6 +51,7 @@ class _PartSender:
         self._calls = calls
         self._file = file
         self._report = report
+        self._is_locked = False
 
     def begin(self) -> Dict[str, Any]:
         """An upload of the same content that was interrupted, or a new one."""
@@ -63,12 +66,12 @@ class _PartSender:
         tries = 0
         while not upload["stored"]:
             before = int(upload["received"])
-            upload = self._part(upload)
+            upload = self._state(upload) if self._is_locked else self._part(upload)
             if upload["stored"] or int(upload["received"]) > before:
                 tries = 0
                 continue
             tries += 1
-            if tries >= MAX_TRIES:
+            if tries >= (MAX_LOCKED_TRIES if self._is_locked else MAX_TRIES):
                 raise WorkbenchError(f"{self._file.source} makes no progress: {before} bytes are at the hub")
             current_scope().sleep(BETWEEN_TRIES_S)
 
@@ -89,11 +92,10 @@ class _PartSender:
             "Content-Type": "application/offset+octet-stream",
             "Upload-Offset": str(offset),
         }
-        path = f"{UPLOADS}/{upload['id']}"
         received: Optional[str] = None
         try:
             body = self._body(offset)
-            response = self._calls.open("PATCH", path, headers=headers, body=body, is_repeatable=lambda: False)
+            response = self._calls.open("PATCH", _path(upload), headers=headers, body=body, is_repeatable=lambda: False)
             received = response.header("Upload-Offset")
             response.read()
         except (LostAnswer, Locked, Conflict):
@@ -103,12 +105,14 @@ class _PartSender:
             return self._new()
         if received is not None:
             return {**upload, "received": int(received), "stored": int(received) == self._file.size}
-        return self._state(path, upload)
+        return self._state(upload)
 
-    def _state(self, path: str, upload: Dict[str, Any]) -> Dict[str, Any]:
+    def _state(self, upload: Dict[str, Any]) -> Dict[str, Any]:
+        self._is_locked = False
         try:
-            return cast(Dict[str, Any], self._calls.json("GET", path))
+            return cast(Dict[str, Any], self._calls.json("GET", _path(upload)))
         except Locked:
+            self._is_locked = True
             return upload
         except NotFound:
             return self._new()
@@ -131,6 +135,10 @@ class _PartSender:
                     self._report(Progress(activity, offset + done, file.size, "bytes"))
 
         return Body(size, chunks)
+
+
+def _path(upload: Dict[str, Any]) -> str:
+    return f"{UPLOADS}/{upload['id']}"
 
 
 def _encoded(text: str) -> str:
