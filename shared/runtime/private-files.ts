@@ -37,6 +37,16 @@ export function openToOthersText(
 
 /** Writes a file that only its owner may read, in place of the one there: whole or not at all. */
 export async function replacePrivateFile(path: string, content: string): Promise<void> {
+  await withFreshFile(path, content, (fresh) => replaceFile(fresh, path));
+  await syncFolder(dirname(path));
+}
+
+/** Writes a file that only its owner may read, beside `path`, for `use` to move or link there. Nothing of it is left but what `use` made. */
+export async function withFreshFile(
+  path: string,
+  content: string,
+  use: (fresh: string) => Promise<void>,
+): Promise<void> {
   const fresh = `${path}.${randomUUID()}`;
   const handle = await open(fresh, 'wx', PRIVATE_FILE_MODE);
   try {
@@ -46,10 +56,8 @@ export async function replacePrivateFile(path: string, content: string): Promise
     } finally {
       await handle.close();
     }
-    await replaceFile(fresh, path);
-  } catch (error) {
+    await use(fresh);
+  } finally {
     await rm(fresh, { force: true }).catch(() => undefined);
-    throw error;
   }
-  await syncFolder(dirname(path));
 }
