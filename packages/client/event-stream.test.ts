@@ -52,13 +52,11 @@ it('tells of a hub that falls silent, and goes on to try', async () => {
   await ended;
 });
 
-it('goes on after a restart that lasts longer than the tries of a request', async () => {
-  vi.useFakeTimers();
-  const answers = [
-    new Response('id: 1\ndata: first\n\n'),
-    ...[502, 503, 504, 503].map((status) => new Response('<html>', { status })),
-    new Response('id: 2\ndata: second\n\n'),
-  ];
+/** A connection to a hub that gives these responses, and the places after which it is asked to go on. */
+function connectionAnsweredBy(answers: Response[]): {
+  readonly connection: Connection;
+  readonly after: unknown[];
+} {
   const after: unknown[] = [];
   const connection = new Connection({
     url: 'http://hub.example',
@@ -69,6 +67,16 @@ it('goes on after a restart that lasts longer than the tries of a request', asyn
     },
     retryDelaysMs: [],
   });
+  return { connection, after };
+}
+
+it('goes on after a restart that lasts longer than the tries of a request', async () => {
+  vi.useFakeTimers();
+  const { connection, after } = connectionAnsweredBy([
+    new Response('id: 1\ndata: first\n\n'),
+    ...[502, 503, 504, 503].map((status) => new Response('<html>', { status })),
+    new Response('id: 2\ndata: second\n\n'),
+  ]);
   const events = eventStream(connection, '/api/x/events');
   expect((await events.next()).value).toMatchObject({ data: 'first' });
   const [more] = await Promise.all([events.next(), vi.advanceTimersByTimeAsync(60_000)]);
@@ -78,19 +86,10 @@ it('goes on after a restart that lasts longer than the tries of a request', asyn
 
 it('goes on after the place that a comment has told', async () => {
   vi.useFakeTimers();
-  const answers = [
+  const { connection, after } = connectionAnsweredBy([
     new Response('id: 1\ndata: first\n\n: alive\nid: 7\n\n'),
     new Response('id: 8\ndata: second\n\n'),
-  ];
-  const after: unknown[] = [];
-  const connection = new Connection({
-    url: 'http://hub.example',
-    credentials: undefined,
-    fetch: async (_, { headers } = {}) => {
-      after.push((headers as Record<string, string>)['last-event-id']);
-      return answers.shift() as Response;
-    },
-  });
+  ]);
   const events = eventStream(connection, '/api/x/events');
   expect((await events.next()).value).toMatchObject({ data: 'first' });
   const [more] = await Promise.all([events.next(), vi.advanceTimersByTimeAsync(10_000)]);
