@@ -102,6 +102,25 @@ export function describeAllocations(open: OpenStore): void {
       );
     });
 
+    it('ran until the end of their time at most, however late their end is noticed', async () => {
+      const { allocations } = store;
+      const times = { startedAtMs: 100, endsAtMs: 300, forUser: 'anna' };
+      await allocations.add(
+        allocation('noticed late', { state: 'LOST', cause: 'GONE', ...times, endedAtMs: 900 }),
+        TERM,
+      );
+      await allocations.add(allocation('not noticed yet', { state: 'JOINED', ...times }), TERM);
+      await allocations.add(allocation('runs', { state: 'JOINED', ...times, endsAtMs: 2000 }), TERM);
+      const ranMs = 2 * 150 + 850;
+      expect(await allocations.ranSince(150, 1000)).toEqual(new Map([['gears', ranMs]]));
+      expect(await allocations.ranForUsersSince(150, 1000)).toEqual([
+        { recipe: 'gears', forUser: 'anna', ranMs },
+      ]);
+      expect(await allocations.ranIn([{ fromMs: 150, untilMs: 1000 }], 1000)).toEqual([
+        { at: 0, recipe: 'gears', ranMs },
+      ]);
+    });
+
     it('tell how long those of a recipe ran for each user since a time', async () => {
       const { allocations } = store;
       await allocations.add({ ...ended('a', 50, 300), forUser: 'anna' }, TERM);

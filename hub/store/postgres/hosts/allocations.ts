@@ -156,18 +156,20 @@ const NOTES = sql(
 const OPEN = sql({}, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE ${IS_OPEN_ALLOCATION} ORDER BY seq`);
 const FIND = sql({ id: 'text' }, `SELECT ${ALLOCATION_COLUMNS} FROM allocation WHERE id = :id`);
 const LATEST = sql({ recipe: 'text', limit: 'bigint', now: 'bigint' }, LATEST_ALLOCATIONS);
+/** Time until which an allocation ran. Its end may have been noticed long after that of its time. */
+const RAN_UNTIL = 'least(coalesce(ended_at, :now), ends_at)';
 const RAN = sql(
   { since: 'bigint', now: 'bigint' },
-  `SELECT recipe, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM (
-     SELECT recipe, started_at, ended_at FROM allocation WHERE ended_at > :since
-     UNION ALL SELECT recipe, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
+  `SELECT recipe, sum(greatest(0, ${RAN_UNTIL} - greatest(started_at, :since)))::bigint AS ran FROM (
+     SELECT recipe, started_at, ends_at, ended_at FROM allocation WHERE ended_at > :since
+     UNION ALL SELECT recipe, started_at, ends_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
    WHERE started_at IS NOT NULL GROUP BY recipe`,
 );
 const RAN_FOR_USERS = sql(
   { since: 'bigint', now: 'bigint' },
-  `SELECT recipe, for_user, sum(greatest(0, coalesce(ended_at, :now) - greatest(started_at, :since)))::bigint AS ran FROM (
-     SELECT recipe, for_user, started_at, ended_at FROM allocation WHERE ended_at > :since
-     UNION ALL SELECT recipe, for_user, started_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
+  `SELECT recipe, for_user, sum(greatest(0, ${RAN_UNTIL} - greatest(started_at, :since)))::bigint AS ran FROM (
+     SELECT recipe, for_user, started_at, ends_at, ended_at FROM allocation WHERE ended_at > :since
+     UNION ALL SELECT recipe, for_user, started_at, ends_at, ended_at FROM allocation WHERE ${IS_OPEN_ALLOCATION}) AS known
    WHERE started_at IS NOT NULL AND for_user IS NOT NULL
    GROUP BY recipe, for_user ORDER BY recipe, for_user`,
 );
@@ -175,10 +177,10 @@ const RAN_IN = sql(
   { since: 'bigint[]', until: 'bigint[]', now: 'bigint' },
   `WITH period AS (
      SELECT at - 1 AS at, since, until FROM unnest(:since, :until) WITH ORDINALITY AS asked (since, until, at))
-   SELECT at, recipe, sum(greatest(0, least(coalesce(ended_at, :now), until) - greatest(started_at, since)))::bigint AS ran FROM (
-     SELECT at, since, until, recipe, started_at, ended_at FROM period JOIN allocation
+   SELECT at, recipe, sum(greatest(0, least(${RAN_UNTIL}, until) - greatest(started_at, since)))::bigint AS ran FROM (
+     SELECT at, since, until, recipe, started_at, ends_at, ended_at FROM period JOIN allocation
        ON ended_at > since AND ended_at < until + (${LONGEST_ALLOCATION})
-     UNION ALL SELECT at, since, until, recipe, started_at, ended_at FROM period JOIN allocation
+     UNION ALL SELECT at, since, until, recipe, started_at, ends_at, ended_at FROM period JOIN allocation
        ON ${IS_OPEN_ALLOCATION} AND :now > since) AS known
    WHERE started_at < until GROUP BY at, recipe ORDER BY at, recipe`,
 );
