@@ -40,7 +40,8 @@ async function hostThatBegins() {
 it.each([
   ['OUT_OF_MEMORY', 'FAILED', 13],
   ['PREEMPTED', 'WAITING', 15],
-])('a task on whose hosts the job ended as %s again and again is %s', async (end, status, ends) => {
+  ['forgotten', 'FAILED', 13],
+])('a task on whose hosts the job is %s again and again is %s', async (end, status, ends) => {
   await startWith({}, { maxLosses: 3 });
   manager.printed = 'preempted';
   const id = await create();
@@ -48,8 +49,9 @@ it.each([
   for (; count < 15 && (await engine.tasks.get(id)).status === 'WAITING'; count++) {
     const { name, agent } = await hostThatBegins();
     await agent.disconnect();
-    manager.end(name, end);
-    await pass(4000);
+    if (end === 'forgotten') manager.forget(name);
+    else manager.end(name, end);
+    await pass(end === 'forgotten' ? MINUTE_MS : 4000);
   }
   expect(count).toBe(ends);
   expect(await engine.tasks.get(id)).toMatchObject({ status });

@@ -121,7 +121,8 @@ export function isQueued({ state }: Pick<Allocation, 'state'>): boolean {
   return state === 'WANTED' || state === 'SUBMITTED' || state === 'QUEUED';
 }
 
-/** Whether the workload manager ended the job before its time, and does not say that another job took its place. */
+/** Whether the job ended before its time, and the workload manager does not say that another job took its place. Some know nothing of jobs that
+ *  have ended. */
 export function endedByItself({ cause, message }: Pick<Allocation, 'cause' | 'message'>): boolean {
-  return cause === 'ENDED_EARLY' && !/preempt/i.test(reasonOf(message ?? ''));
+  return (cause === 'ENDED_EARLY' || cause === 'GONE') && !/preempt/i.test(reasonOf(message ?? ''));
 }
