@@ -54,6 +54,7 @@ describe('the jobs of slurmrestd', () => {
       { ...row, job_state: 'PENDING', state_reason: 'Resources', end_time: 0 },
       { ...row, job_state: 'CANCELLED', end_time: 1_795_902_000 },
       { ...row, job_state: 'RUNNING', time_limit: null, end_time: 1_827_000_000 },
+      { ...row, job_state: 'COMPLETING', end_time: 1_795_902_200 },
       { name: 'of somebody else', job_id: 8, job_state: 'NEW' },
     ];
     const job = { name: 'a', jobId: '7' };
@@ -61,6 +62,7 @@ describe('the jobs of slurmrestd', () => {
       { ...job, state: 'RUNNING', remainingMs: 1_800_000, reason: null },
       { ...job, state: 'QUEUED', remainingMs: null, reason: 'Resources' },
       { ...job, state: 'ENDED', remainingMs: null, reason: 'CANCELLED' },
+      { ...job, state: 'RUNNING', remainingMs: null, reason: null },
       { ...job, state: 'RUNNING', remainingMs: null, reason: null },
     ]);
   });
@@ -72,11 +74,18 @@ describe('the jobs of slurmrestd', () => {
       { ...row, job_state: ['RUNNING'], time_limit: number(30), end_time: number(1_795_902_276) },
       { ...row, job_state: ['RUNNING'], time_limit: infinite, end_time: number(1_827_000_000) },
       { ...row, job_state: ['RUNNING', 'CONFIGURING'], time_limit: number(30), end_time: number(0) },
+      {
+        ...row,
+        job_state: ['OUT_OF_MEMORY', 'COMPLETING'],
+        time_limit: number(30),
+        end_time: number(1_795_902_200),
+      },
     ];
     expect(jobsOf({ jobs }, NAMES, NOW_MS)).toMatchObject([
       { state: 'RUNNING', remainingMs: 60_000 },
       { state: 'RUNNING', remainingMs: null },
       { state: 'QUEUED', remainingMs: null },
+      { state: 'RUNNING', remainingMs: null },
     ]);
   });
 

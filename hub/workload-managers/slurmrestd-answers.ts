@@ -68,7 +68,9 @@ function jobOf(row: Json, name: string, nowMs: number | null): ManagedJob | unde
   const word = stateWordOf(states.filter((each) => typeof each === 'string'));
   const jobId = row['job_id'];
   if (word === undefined || typeof jobId !== 'number') return undefined;
-  const endS = numberOf(row['time_limit']) === null ? null : numberOf(row['end_time']);
+  // The end of a job that has only its epilog left is that of its work, which says nothing of its time.
+  const hasTime = word !== 'COMPLETING' && numberOf(row['time_limit']) !== null;
+  const endS = hasTime ? numberOf(row['end_time']) : null;
   return slurmJob({
     ...{ name, word },
     jobId: String(jobId),
