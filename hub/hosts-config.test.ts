@@ -9,6 +9,8 @@ const RECIPE = {
   agent: { hub: 'ws://hub.example.com', instances: [{ id: 'gear', version: '9.1', startTimeout: '7s' }] },
 };
 
+const SLURMRESTD = { kind: 'slurmrestd', url: 'http://slurm.example.com:6820', user: 'u', tokenFile: 't' };
+
 /** Faults of this recipe, as path and message. */
 function faultsOf(fields: object): string[] {
   const { error } = hostRecipeSchema.safeParse({ ...RECIPE, ...fields });
@@ -52,6 +54,34 @@ describe('a recipe of hosts', () => {
     [
       { manager: { kind: 'htcondor', options: ['hold = true\nqueue 5'] } },
       'manager.options.0: a line of a submit description',
+    ],
+    [
+      { manager: { kind: 'slurm', options: ['-p', 'long', '--job-name=gears'] } },
+      'manager.options.2: no option that names the job',
+    ],
+    [
+      { manager: { kind: 'slurm', options: ['--time=60'] } },
+      'manager.options.0: no option that sets the time',
+    ],
+    [
+      { manager: { kind: 'slurm', options: ['-t', '60'] } },
+      'manager.options.0: no option that sets the time',
+    ],
+    [
+      { manager: { kind: 'slurm', options: ['--time-min=60'] } },
+      'manager.options.0: no option that sets the time of the job: that is wallTime',
+    ],
+    [
+      { manager: { kind: 'grid-engine', options: ['-l', 'h_vmem=4G,h_rt=600'] } },
+      'manager.options.1: no option that sets the time',
+    ],
+    [
+      { manager: { ...SLURMRESTD, options: { name: 'gears' } } },
+      'manager.options.name: no option that names',
+    ],
+    [
+      { manager: { ...SLURMRESTD, options: { time_minimum: 10 } } },
+      'manager.options.time_minimum: no option that sets the time',
     ],
     [{ wallTime: '1m' }, 'wallTime: a duration such as'],
     [{ wallTime: '1h', drainBefore: '1h' }, 'drainBefore: less than wallTime'],

@@ -112,14 +112,37 @@ const givenKeys = z
 
 const HOUR_MS = 3_600_000;
 
-/** Options of a recipe by which the hub could not find its jobs again. */
-const OWN_OPTIONS: Readonly<Record<string, RegExp>> = {
-  slurm: /^(?:--(?:clusters|job-name|array)(?:=|$)|-[MJa])/,
-  'grid-engine': /^-(?:N|t|terse|sync)$/,
+/** Options of a recipe that are not its own to give: those by which the hub could not find its jobs again, and those by which a host would get another
+ *  time than its recipe says, so that hosts would come for tasks that they have no time for. HTCondor takes the last line of a name: the driver's. */
+const OWN_OPTIONS: Readonly<Record<string, Readonly<Record<'job' | 'time', RegExp>>>> = {
+  slurm: { job: /^(?:--(?:clusters|job-name|array)(?:=|$)|-[MJa])/, time: /^(?:--ti|-t)/ },
+  'grid-engine': { job: /^-(?:N|t|terse|sync)$/, time: /(?:^|,)[hs]_rt(?:=|$)/ },
+  slurmrestd: { job: /^(?:name|array)$/, time: /^time_(?:limit|minimum)$/ },
 };
 
-const optionsOf = (settings: z.output<typeof manager>): readonly string[] =>
-  'options' in settings && Array.isArray(settings.options) ? settings.options : [];
+const OWN_OPTION_MESSAGES = {
+  job: 'no option that names the job, makes several of it, or sends it to another cluster: the hub finds jobs by their names',
+  time: 'no option that sets the time of the job: that is wallTime',
+} as const;
+
+/** Options as they are given, by their places. */
+function optionsOf(settings: z.output<typeof manager>): [place: string | number, option: string][] {
+  if (!('options' in settings)) return [];
+  if (!Array.isArray(settings.options)) return Object.keys(settings.options).map((key) => [key, key]);
+  return [...settings.options.entries()];
+}
+
+/** Reports options that are the driver's to give. */
+function checkOptions(settings: z.output<typeof manager>, context: Pick<z.RefinementCtx, 'addIssue'>): void {
+  const own = OWN_OPTIONS[settings.kind];
+  if (!own) return;
+  for (const [place, option] of optionsOf(settings))
+    for (const subject of ['job', 'time'] as const)
+      if (own[subject].test(option)) {
+        const message = OWN_OPTION_MESSAGES[subject];
+        context.addIssue({ code: 'custom', path: ['manager', 'options', place], message });
+      }
+}
 
 /** Time for which an agent stops before the end, and what a task needs to be worth a host. */
 const SHORTEST_MS = 180_000;
@@ -200,12 +223,7 @@ export const hostRecipeSchema = z
         path: ['max', 'perUser', 'hostHoursPerDay'],
         message: 'at least the hours of one wallTime',
       });
-    for (const [index, option] of optionsOf(manager).entries()) {
-      if (!OWN_OPTIONS[manager.kind]?.test(option)) continue;
-      const message =
-        'no option that names the job, makes several of it, or sends it to another cluster: the hub finds jobs by their names';
-      context.addIssue({ code: 'custom', path: ['manager', 'options', index], message });
-    }
+    checkOptions(manager, context);
   });
 
 export type HostRecipeConfig = z.output<typeof hostRecipeSchema>;
