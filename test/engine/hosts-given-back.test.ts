@@ -2,7 +2,7 @@
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import { describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, restart } from '../support/engine/engine-for-each-test.js';
-import { MINUTE_MS, manager, pass, startWith } from '../support/engine/engine-with-hosts.js';
+import { joinAs, MINUTE_MS, manager, pass, startWith } from '../support/engine/engine-with-hosts.js';
 
 engineForEachTest();
 
@@ -29,6 +29,39 @@ describe('a host that is given back by a hub that was killed after its submit', 
     manager.ignoresCancels = false;
     await pass(MINUTE_MS);
     expect([manager.live, await statesNow()]).toEqual([[], []]);
+  });
+});
+
+describe('a host that a hub was about to give back when it was killed', () => {
+  /** The hub has drained the agent, and is killed before it takes note of that. */
+  const killBetween = async (name: string): Promise<void> => {
+    await engine.drains.drain(name, 'recipe gears');
+    await restart();
+    await pass(MINUTE_MS);
+  };
+
+  it('is given back while it is queued, and counted on by no task', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const [name] = manager.live as [string];
+    await killBetween(name);
+    expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED', cause: 'NOT_NEEDED' });
+    expect(await statesNow()).toEqual(['QUEUED']);
+    expect(manager.live).not.toContain(name);
+  });
+
+  it('is given back as idle when it has joined', async () => {
+    await startWith();
+    await create();
+    await pass();
+    const [name] = manager.live as [string];
+    manager.run(name);
+    const agent = await joinAs(name);
+    await pass();
+    await agent.end(agent.latest.ref, 'OK');
+    await killBetween(name);
+    expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED', cause: 'IDLE' });
   });
 });
 

@@ -314,6 +314,7 @@ export class HostPlanner {
         });
       else if (state === 'JOINED') await this.#lookAfterJoined(allocation, recipe);
       else if (await this.#isLate(allocation, recipe)) late.push({ allocation, recipe });
+      else await this.#endDrain(allocation);
     }
     // All at once: the output of each is read, which takes long when its disk hangs.
     await Promise.all(late.map((each) => this.#giveUpLate(each.allocation, each.recipe)));
@@ -395,7 +396,8 @@ export class HostPlanner {
     const { id } = allocation;
     const endMs = endMsOf(allocation, recipe.wallTimeMs);
     const drain = instances.drainOf(id);
-    if (drain) return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
+    if (drain && drain.by !== drainerOf(allocation))
+      return this.#drain(allocation, { cause: 'ASKED', message: `drained by ${drain.by}` });
     if (endMs !== null && this.#times.untilMs(id, 'END', endMs) <= recipe.drainBeforeMs)
       return this.#drain(allocation, { cause: 'TIME', message: 'its time is nearly over' });
     const uselessMs = this.#uselessForMs(id);
@@ -408,6 +410,7 @@ export class HostPlanner {
       : recipe.idleMs;
     if (this.#idleForMs(id) >= idleMs)
       await this.#drain(allocation, { cause: 'IDLE', message: 'it has had no task for a while' });
+    else await this.#endDrain(allocation);
   }
 
   /** Time for which no instance of an agent has been up, as far as this hub has seen; 0 while one is. */
@@ -445,16 +448,27 @@ export class HostPlanner {
     const { book, drains, drivers } = this.#options;
     this.#uselessSinceMs.delete(id);
     if (!book.get(id)) return;
-    await drains.drain(id, `recipe ${recipe}`);
+    await drains.drain(id, drainerOf({ recipe }));
     if (await book.move(id, 'drain', change)) drivers.get(recipe)?.wake();
     else await this.#settleIfOver(id);
+  }
+
+  /** Gives an allocation back whose agent a hub has drained that ended before it took note of that, with the most likely cause. */
+  async #endDrain({ id }: Allocation): Promise<void> {
+    const { book, instances } = this.#options;
+    const current = book.get(id);
+    if (!current || current.state === 'DRAINING') return;
+    if (instances.drainOf(id)?.by !== drainerOf(current)) return;
+    const ofStarted = current.state === 'JOINED' ? 'IDLE' : 'NOT_JOINED';
+    const cause = isQueued(current) ? 'NOT_NEEDED' : ofStarted;
+    await this.#drain(current, { cause, message: 'given back by a hub that ended meanwhile' });
   }
 
   /** Drains the agent again when somebody has let it go on. */
   async #keepDrained({ id, recipe }: Allocation): Promise<void> {
     const { book, drains, instances } = this.#options;
     if (!book.get(id) || instances.drainOf(id)) return;
-    await drains.drain(id, `recipe ${recipe}`);
+    await drains.drain(id, drainerOf({ recipe }));
     await this.#settleIfOver(id);
   }
 
@@ -465,6 +479,9 @@ export class HostPlanner {
     if (over) await ended.add(over);
   }
 }
+
+/** Name in which agents of a recipe are drained. */
+const drainerOf = ({ recipe }: Pick<Allocation, 'recipe'>): string => `recipe ${recipe}`;
 
 function isPausedBy(note: RecipeNote | undefined): boolean {
   return note !== undefined && note.pausedAtMs !== null;
