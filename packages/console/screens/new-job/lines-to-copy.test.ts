@@ -76,3 +76,16 @@ it('names a model on the simulation host', () => {
   expect(commandOf(copied, 'http://hub:8080')).toContain('\n  --copy-model \\\n');
   expect(pythonOf(copied, 'http://hub:8080')).toContain('model=HostFile("/models/gear.wbpz", copy=True),');
 });
+
+it('names the type of a model whose name does not tell it', () => {
+  const model = { ...file('gear', 'MODEL'), modelType: 'XML' };
+  const draft = { ...DRAFT, files: [model, file('run.js', 'SCRIPT')] };
+  expect(commandOf(draft, 'http://hub:8080')).toContain('\n  --model gear \\\n  --model-type XML \\\n');
+  expect(pythonOf(draft, 'http://hub:8080')).toContain('\n    model="gear",\n    model_type="XML",\n');
+  const named = {
+    ...draft,
+    files: [{ ...model, path: 'gear.xml', modelType: 'MJCF' }, file('run.js', 'SCRIPT')],
+  };
+  expect(commandOf(named, 'http://hub:8080')).not.toContain('--model-type');
+  expect(pythonOf(named, 'http://hub:8080')).not.toContain('model_type');
+});

@@ -1,5 +1,6 @@
 /** The same job on the command line and in Python, with the names of its files. */
-import type { Draft, FileRole } from './draft.js';
+import { modelTypeOfName } from '@workbench-hub/client';
+import type { Draft, DraftFile, FileRole } from './draft.js';
 
 /** The command `wb run` with this job. */
 export function commandOf(draft: Draft, hubUrl: string): string {
@@ -8,6 +9,7 @@ export function commandOf(draft: Draft, hubUrl: string): string {
   const hostModel = of('MODEL').length === 0 && draft.hostPath !== '';
   const options = [
     ...of('MODEL').map(({ path }) => ['--model', path]),
+    ...of('MODEL').flatMap((file) => furtherTypeOf(file).map((type) => ['--model-type', type])),
     ...(hostModel ? [['--model', `host:${draft.hostPath}`]] : []),
     ...(hostModel && draft.isHostModelCopied ? [['--copy-model']] : []),
     ...of('SCRIPT').map(({ path }) => ['--script', path]),
@@ -30,11 +32,13 @@ export function pythonOf(draft: Draft, hubUrl: string): string {
   const { name, note, variables, version, labels, priority, timeLimitS } = draft;
   const of = (role: FileRole) => draft.files.filter((file) => file.role === role).map(({ path }) => path);
   const [model] = of('MODEL');
+  const modelTypes = draft.files.filter(({ role }) => role === 'MODEL').flatMap(furtherTypeOf);
   const used = variables.filter(({ key }) => key !== '');
   const list = (texts: readonly string[]) => `[${texts.map(pythonText).join(', ')}]`;
   const hostModel = model === undefined ? hostModelOf(draft) : [];
   const lines = [
     ...(model === undefined ? [] : [`model=${pythonText(model)}`]),
+    ...modelTypes.map((type) => `model_type=${pythonText(type)}`),
     ...hostModel.map((each) => `model=${each}`),
     `script=${of('SCRIPT').length === 1 ? pythonText(of('SCRIPT')[0] ?? '') : list(of('SCRIPT'))}`,
     ...(of('FILE').length === 0 ? [] : [`files=${list(of('FILE'))}`]),
@@ -59,6 +63,11 @@ export function pythonOf(draft: Draft, hubUrl: string): string {
     ...lines.map((line) => `    ${line},`),
     ')',
   ].join('\n');
+}
+
+/** Type of a model of an earlier task, unless its name tells it. */
+function furtherTypeOf({ path, modelType }: DraftFile): readonly string[] {
+  return modelType === undefined || modelType === modelTypeOfName(path) ? [] : [modelType];
 }
 
 /** The model on the simulation host in Python, if there is one. */
