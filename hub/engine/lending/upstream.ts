@@ -1,7 +1,6 @@
 /** One upstream during a term of the scheduler: the session with it, the instances that are lent to it, and its loans. */
 import { setMaxListeners } from 'node:events';
 import { lowerHubsOf, MAX_HUB_LEVELS, MAX_LOWER_HUBS } from '@workbench-hub/shared/domain/joined-hub';
-import type { WantedInstances } from '@workbench-hub/shared/domain/lent-recipe';
 import { type AttemptRef, attemptKey } from '@workbench-hub/shared/domain/task';
 import { HubSession } from '@workbench-hub/shared/joining/hub-session';
 import type {
@@ -11,21 +10,18 @@ import type {
   HubConnection,
   HubRequest,
   Introduction,
-  Reply,
 } from '@workbench-hub/shared/joining/ports/hub';
 import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
 import { Reporting } from '@workbench-hub/shared/joining/reporting';
 import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
-import { HubError } from '../../core/errors.js';
 import type { AuditTrail } from '../../core/ports/audit.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import type { OpenLoans } from '../../core/ports/open-loans.js';
 import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { UpstreamView } from '../../core/ports/upstreams.js';
-import type { Completion, Loan, Task, TaskOrigin } from '../../core/task.js';
+import type { Completion, Loan, Task } from '../../core/task.js';
 import type { LogFollower } from '../following/log-follower.js';
 import type { RecipeCapacity } from '../hosts/recipe-capacity.js';
 import type { UpstreamWishes } from '../hosts/upstream-wishes.js';
@@ -34,9 +30,9 @@ import type { Instances } from '../instances/instances.js';
 import type { HostEnds } from '../scheduling/host-ends.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
+import { type LendingAudit, lendingAudit } from './lending-audit.js';
 import type { UpstreamSettings } from './lending-settings.js';
 import { LentInstances } from './lent-instances.js';
-import { lentRecipes, wantedWithin } from './lent-recipes.js';
 import { LoanClosing } from './loan-closing.js';
 import { LoanEnds } from './loan-ends.js';
 import { LoanInputs } from './loan-inputs.js';
@@ -44,6 +40,7 @@ import type { OccupyingLoan } from './loan-recall.js';
 import { loanSpool } from './loan-spool.js';
 import { LoanStarts } from './loan-starts.js';
 import { OpenLoan } from './open-loan.js';
+import { UpstreamRequests } from './upstream-requests.js';
 
 export interface UpstreamPorts {
   readonly archive: Pick<TaskArchive, 'find' | 'filesOf' | 'formerAttempts'>;
@@ -71,8 +68,6 @@ export interface UpstreamPorts {
 const OPEN_FOR_EACH = 4;
 /** Assignments that it may have open in any case. */
 const OPEN_AT_LEAST = 1000;
-/** Requests of an upstream that are carried out at a time. */
-const MAX_REQUESTS = 100;
 /** Time in which changes of what is lent are gathered before the hub joins again. */
 const REJOIN_AFTER_MS = 1000;
 
@@ -87,11 +82,12 @@ export class Upstream {
   readonly #starts: LoanStarts;
   readonly #ends: LoanEnds;
   readonly #closing: LoanClosing;
+  readonly #audit: LendingAudit;
+  readonly #requests: UpstreamRequests;
   /** By the attempt at the upstream. */
   readonly #loans = new Map<string, OpenLoan>();
   readonly #byTask = new Map<string, OpenLoan>();
   #rejoin: Timer | undefined;
-  #requests = 0;
   /** Hubs below this one, as they were introduced. */
   #introduced = '';
 
@@ -147,6 +143,17 @@ export class Upstream {
       log,
       ends: this.#ends,
       onUnable: () => this.#lent.keepAll(),
+    });
+    this.#audit = lendingAudit(settings.name, { audit: ports.audit, clock: runtime.clock });
+    this.#requests = new UpstreamRequests({
+      settings,
+      lent: this.#lent,
+      control: ports.control,
+      recipeCapacity: ports.recipeCapacity,
+      upstreamWishes: ports.upstreamWishes,
+      audit: this.#audit,
+      clock: runtime.clock,
+      log,
     });
     this.#addresses = hub.addresses;
     this.#session = new HubSession(hub, this.#listener(), { runtime, log });
@@ -260,7 +267,7 @@ export class Upstream {
         if (loan) this.#ends.cancel(loan);
       },
       onAcknowledged: (ref: AttemptRef, counted: boolean) => this.#reporting.acknowledged(ref, counted),
-      onRequest: (request: HubRequest) => this.#reply(request),
+      onRequest: (request: HubRequest) => this.#requests.reply(request),
     };
   }
 
@@ -365,91 +372,6 @@ export class Upstream {
       loan.followedOn = undefined;
       this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on');
     }
-  }
-
-  async #reply(request: HubRequest): Promise<Reply> {
-    if (this.#requests >= MAX_REQUESTS)
-      return { error: `the hub carries out ${MAX_REQUESTS} requests at a time: try again`, text: null };
-    this.#requests++;
-    try {
-      return await this.#carryOut(request);
-    } finally {
-      this.#requests--;
-    }
-  }
-
-  async #carryOut(request: HubRequest): Promise<Reply> {
-    if (request.kind === 'bringHosts') return this.#bringHosts(request.wanted);
-    if (request.kind === 'stopAfter') return { error: 'a hub does not stop by itself', text: null };
-    if (!('instanceId' in request)) return { error: 'a hub is not updated by another one', text: null };
-    const instanceId = this.#lent.localIdOf(request.instanceId);
-    if (instanceId === undefined)
-      return { error: `instance ${request.instanceId} is not lent any more`, text: null };
-    const { control } = this.#ports;
-    try {
-      if (request.kind === 'instanceCommand') {
-        const { command, asker = this.#unnamed } = request;
-        const resource = `${command} ${instanceId}`;
-        await control.command(instanceId, command, asker).catch((error: unknown) => {
-          this.#audit('LENT_INSTANCE_COMMAND', resource, asker, messageOf(error));
-          throw error;
-        });
-        this.#audit('LENT_INSTANCE_COMMAND', resource, asker);
-        return { error: null, text: null };
-      }
-      if (request.kind === 'instanceLog') {
-        const { text, offset } = await control.log(instanceId, request.logType);
-        return { error: null, text, ...(offset === null ? {} : { offset }) };
-      }
-      return { error: null, text: null, crashes: await control.crashes(instanceId) };
-    } catch (error) {
-      if (error instanceof HubError) return { error: error.message, text: null };
-      this.#log.error({ err: error, instanceId }, 'a request of an upstream failed');
-      return { error: 'the hub that lends the instance failed to carry this out', text: null };
-    }
-  }
-
-  /** Takes what the upstream wants of the recipes that are lent, and answers what they can bring. */
-  async #bringHosts(wanted: readonly WantedInstances[] | undefined): Promise<Reply> {
-    const { recipeCapacity, upstreamWishes, runtime } = this.#ports;
-    const { name, lend } = this.#settings;
-    try {
-      const spare = await recipeCapacity.all();
-      const { isOpen, room } = this.#lent;
-      const recipes = lentRecipes(lend, spare, { isOpen, room, nowMs: runtime.clock.nowMs() });
-      if (wanted) upstreamWishes.set(name, wantedWithin(wanted, recipes));
-      return { error: null, text: null, recipes };
-    } catch (error) {
-      this.#log.error({ err: error }, 'the recipes of this hub could not be told');
-      return { error: 'the hub that lends hosts cannot tell its recipes now', text: null };
-    }
-  }
-
-  /** The upstream itself as the one who asks, where it names no user. */
-  get #unnamed(): TaskOrigin {
-    return { hub: this.#settings.name, user: null };
-  }
-
-  /** `fault` is why it failed. */
-  #audit(
-    action: 'LENT_INSTANCE_COMMAND' | 'LOAN',
-    resource: string,
-    { hub, user }: TaskOrigin,
-    fault?: string,
-  ): void {
-    const { audit, runtime } = this.#ports;
-    const asked = `asked ${user === null ? '' : `by ${user} `}at ${hub}`;
-    audit?.record({
-      atMs: runtime.clock.nowMs(),
-      user: this.#settings.name,
-      by: 'UPSTREAM',
-      address: null,
-      action,
-      resource,
-      outcome: fault === undefined ? 'ALLOWED' : 'FAILED',
-      status: null,
-      detail: fault === undefined ? asked : `${asked}: ${fault}`,
-    });
   }
 
   #rejoinSoon(): void {
