@@ -84,17 +84,19 @@ it('goes on after a restart that lasts longer than the tries of a request', asyn
   expect(after).toEqual([undefined, '1', '1', '1', '1', '1']);
 });
 
-it('goes on after the place that a comment has told', async () => {
+it('goes on after the place that a comment has told, and tells it', async () => {
   vi.useFakeTimers();
   const { connection, after } = connectionAnsweredBy([
     new Response('id: 1\ndata: first\n\n: alive\nid: 7\n\n'),
     new Response('id: 8\ndata: second\n\n'),
   ]);
-  const events = eventStream(connection, '/api/x/events');
+  const told: string[] = [];
+  const events = eventStream(connection, '/api/x/events', { onId: (id) => told.push(id) });
   expect((await events.next()).value).toMatchObject({ data: 'first' });
   const [more] = await Promise.all([events.next(), vi.advanceTimersByTimeAsync(10_000)]);
   expect(more.value).toMatchObject({ data: 'second' });
   expect(after).toEqual([undefined, '7']);
+  expect(told).toEqual(['7']);
 });
 
 it('waits for a stream that its user has one too many of', async () => {

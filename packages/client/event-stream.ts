@@ -12,6 +12,11 @@ const LONGEST_RETRY_AFTER_S = 30;
 
 const TOO_MANY_STREAMS = 'TOO_MANY_STREAMS';
 
+export interface EventStreamOptions extends RequestOptions {
+  /** Called with each id that comes without an event: the hub tells how far the stream is. */
+  readonly onId?: ((id: string) => void) | undefined;
+}
+
 /**
  * Yields the events of a stream, and connects again wherever it ends, after the last event that was yielded. It ends
  * when the consumer leaves the loop, rejects when the signal is aborted, with a {@link HubError} when the hub refuses
@@ -22,9 +27,9 @@ const TOO_MANY_STREAMS = 'TOO_MANY_STREAMS';
 export async function* eventStream(
   connection: Connection,
   path: string,
-  { signal, ...options }: RequestOptions = {},
+  { signal, onId, ...options }: EventStreamOptions = {},
 ): AsyncGenerator<EventSourceMessage, never> {
-  let lastId: string | undefined;
+  const place = new Place(onId);
   const delays = new Delays();
   let hasOpened = false;
   const onOpen = () => {
@@ -32,10 +37,10 @@ export async function* eventStream(
   };
   for (;;) {
     let leastMs = 0;
-    const request = { ...options, headers: headersAfter(lastId) };
+    const request = { ...options, headers: headersAfter(place.id) };
     try {
       for await (const event of oneStream(connection, path, request, { outer: signal, onOpen })) {
-        if (event.id !== undefined) lastId = event.id;
+        place.reach(event);
         if (event.data === '') continue;
         delays.reset();
         yield event;
@@ -47,6 +52,22 @@ export async function* eventStream(
       leastMs = askedDelayMs(error);
     }
     await delays.pause(signal, leastMs);
+  }
+}
+
+/** Place after which a stream goes on. */
+class Place {
+  readonly #onId: EventStreamOptions['onId'];
+  id: string | undefined;
+
+  constructor(onId: EventStreamOptions['onId']) {
+    this.#onId = onId;
+  }
+
+  reach({ id, data }: EventSourceMessage): void {
+    if (id === undefined || id === this.id) return;
+    this.id = id;
+    if (data === '') this.#onId?.(id);
   }
 }
 

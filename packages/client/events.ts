@@ -17,6 +17,8 @@ export interface EventOptions {
   readonly filter?: TaskFilter;
   /** Cursor to continue at; the present by default. */
   readonly since?: string;
+  /** Called with each cursor that the stream reaches while no change matches: changes that follow are later. */
+  readonly onCursor?: ((cursor: string) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Code of a refusal that ends an open stream, too; `TOO_MANY_STREAMS` is waited for otherwise. */
   readonly finalCode?: ErrorCode;
@@ -25,11 +27,12 @@ export interface EventOptions {
 /** Yields every change at least once, in order, and continues after restarts of the hub. */
 export async function* taskEvents(
   connection: Connection,
-  { filter = {}, since, signal, finalCode }: EventOptions = {},
+  { filter = {}, since, onCursor, signal, finalCode }: EventOptions = {},
 ): AsyncGenerator<HubEvent, never> {
   const query = { ...(filter as Record<string, string>), ...(since === undefined ? {} : { since }) };
   for await (const { event: type, id: cursor = '', data } of eventStream(connection, '/api/x/events', {
     query,
+    onId: onCursor,
     signal,
     finalCode,
   })) {

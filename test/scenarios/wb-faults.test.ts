@@ -114,6 +114,21 @@ describe('a hub that is killed', () => {
     expect(heard).not.toContain('reset');
   });
 
+  it('is continued after what a stream has reached without a change that matches', async () => {
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('id: h.1\nevent: hello\ndata: {"cursor":"h.1"}\n\n: alive\nid: h.9\n\n');
+    });
+    const events = call(url, ['events', '--json']);
+    let heard = '';
+    events.child.stdout?.on('data', (chunk: Buffer) => {
+      heard += chunk.toString();
+    });
+    await eventually(() => heard.includes('hello'), 60_000);
+    events.child.kill('SIGINT');
+    expect((await events.outcome).stderr).toContain('Continue with: wb events --since h.9');
+  });
+
   it('is waited for by each command', async () => {
     const hub = await startedHub({ storage: { input: { enabled: true } } });
     const script = write('quick.js', "require('node:fs').writeFileSync('a.txt', '1')");

@@ -84,10 +84,13 @@ async function printEvents(
   const onInterrupt = () => leave.abort();
   process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
   let cursor = since;
+  const onCursor = (reached: string) => {
+    cursor = reached;
+  };
   const place = since === undefined ? {} : { since };
   const filter = await filterOf(hub, options);
   try {
-    for await (const event of hub.events({ filter, signal: leave.signal, ...place })) {
+    for await (const event of hub.events({ filter, onCursor, signal: leave.signal, ...place })) {
       print(event, output, () => eventInWords(event));
       cursor = event.cursor;
       if (event.type === 'reset')
