@@ -1,4 +1,4 @@
-import { link, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { link, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -6,7 +6,7 @@ import { download } from './download.js';
 
 vi.mock('node:fs/promises', async (original) => {
   const whole = await original<typeof import('node:fs/promises')>();
-  return { ...whole, link: vi.fn(whole.link) };
+  return { ...whole, link: vi.fn(whole.link), rename: vi.fn(whole.rename) };
 });
 
 let folder: string;
@@ -15,6 +15,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.mocked(link).mockReset();
+  vi.mocked(rename).mockReset();
   await rm(folder, { recursive: true });
 });
 
@@ -38,6 +39,17 @@ describe('a download', () => {
     await expect(save('other')).rejects.toMatchObject({ code: 'EEXIST' });
     expect(await readdir(folder)).toEqual(['a.txt']);
     expect(await readFile(target, 'utf8')).toBe('content');
+  });
+
+  it('leaves nothing when it cannot get its name on a file system without links', async () => {
+    vi.mocked(link).mockRejectedValue(new Error('EPERM: operation not permitted, link'));
+    vi.mocked(rename).mockRejectedValue(new Error('EIO: i/o error, rename'));
+    const target = path.join(folder, 'a.txt');
+    const saved = download({ name: 'a.txt', open: async () => new Response('content') }, target, {
+      overwrite: false,
+    });
+    await expect(saved).rejects.toThrow('EIO');
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it('goes on by another connection when one has fallen silent', async () => {

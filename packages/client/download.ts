@@ -61,7 +61,12 @@ async function renameNew(from: string, to: string): Promise<void> {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
     // Some file systems have no links, such as FAT and many shares: there, the name is taken first.
     await (await open(to, 'wx')).close();
-    await rename(from, to);
+    try {
+      await rename(from, to);
+    } catch (failure) {
+      await rm(to, { force: true });
+      throw failure;
+    }
   }
 }
 
