@@ -1,6 +1,6 @@
 /** Cancels or removes all tasks that match a filter, as far as the caller may. */
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
-import { type Caller, holdsRole } from '../../core/access.js';
+import { type Caller, mayChangeTask } from '../../core/access.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
 import { TASK_TRANSITIONS, type Task } from '../../core/task.js';
 import type { TaskFilter } from '../../core/task-filter.js';
@@ -105,12 +105,8 @@ async function changeable(
   tasks: readonly Task[],
   { caller, isDryRun, reauthorize }: BulkRequest,
 ): Promise<readonly Task[]> {
-  const own = tasks.filter((task) => mayChange(caller, task));
+  const own = tasks.filter((task) => mayChangeTask(caller, task));
   if (isDryRun || own.length === 0) return own;
   const callerNow = await reauthorize();
-  return own.filter((task) => mayChange(callerNow, task));
-}
-
-function mayChange(caller: Caller, { creator }: Task): boolean {
-  return holdsRole(caller, 'ADMIN') || creator === caller.username;
+  return own.filter((task) => mayChangeTask(callerNow, task));
 }
