@@ -8,7 +8,8 @@ import {
   type HubConnection,
   TransferFailed,
 } from '@workbench-hub/shared/joining/ports/hub';
-import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
+import { SharedDownloads } from '@workbench-hub/shared/joining/shared-downloads';
+import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
@@ -30,15 +31,9 @@ const NOT_STORED = 'an input file could not be stored';
 /** The tries of a download are used up. */
 class TriesUsedUp extends JobFailed {}
 
-interface Download {
-  readonly done: Promise<void>;
-  readonly abort: AbortController;
-  users: number;
-}
-
 export class Blobs {
   readonly #options: BlobsOptions;
-  readonly #downloads = new Map<string, Download>();
+  readonly #downloads = new SharedDownloads<void>((error) => error instanceof TriesUsedUp);
 
   constructor(options: BlobsOptions) {
     this.#options = options;
@@ -49,53 +44,12 @@ export class Blobs {
   async pin(file: FileRef, signal: AbortSignal): Promise<void> {
     while (!(await inOwnFolders(NOT_STORED, () => this.#options.cache.pin(file)))) {
       signal.throwIfAborted();
-      await this.#share(file, signal);
+      await this.#downloads.share(file.digest, (either) => this.#download(file, either), signal);
     }
   }
 
   unpin(file: FileRef): void {
     this.#options.cache.unpin(file.digest);
-  }
-
-  async #share(file: FileRef, signal: AbortSignal): Promise<void> {
-    const former = this.#downloads.get(file.digest);
-    if (former) {
-      try {
-        return await this.#use(former, file, signal);
-      } catch (error) {
-        // Its tries had begun before this job.
-        if (!(error instanceof TriesUsedUp)) throw error;
-      }
-    }
-    await this.#use(this.#downloads.get(file.digest) ?? this.#begin(file), file, signal);
-  }
-
-  #begin(file: FileRef): Download {
-    const abort = new AbortController();
-    const done = this.#download(file, abort.signal).finally(() => this.#forget(file.digest, abort));
-    const download = { done, abort, users: 0 };
-    this.#downloads.set(file.digest, download);
-    return download;
-  }
-
-  async #use(download: Download, file: FileRef, signal: AbortSignal): Promise<void> {
-    download.users++;
-    try {
-      await abortable(download.done, signal);
-    } finally {
-      download.users--;
-      if (download.users === 0) {
-        download.abort.abort(new Error('no job needs it any more'));
-        // A new job starts another download instead of joining the aborted one.
-        this.#forget(file.digest, download.abort);
-        await download.done.catch(() => undefined);
-      }
-    }
-  }
-
-  /** Only this download: another one of the same blob may have begun since. */
-  #forget(digest: string, abort: AbortController): void {
-    if (this.#downloads.get(digest)?.abort === abort) this.#downloads.delete(digest);
   }
 
   async #fetch(file: FileRef, files: FileTransfer, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,8 @@ import { Readable } from 'node:stream';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
 import { DownloadTries } from '@workbench-hub/shared/joining/download-tries';
 import { type HubConnection, TransferFailed } from '@workbench-hub/shared/joining/ports/hub';
-import { abortable, withAnyOf } from '@workbench-hub/shared/runtime/abortable';
+import { SharedDownloads } from '@workbench-hub/shared/joining/shared-downloads';
+import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
@@ -28,17 +29,10 @@ export class InputsMissing extends Error {
 /** The tries of a download are used up. */
 class TriesUsedUp extends InputsMissing {}
 
-interface Download {
-  /** Resolves with whether the blob is kept encrypted. */
-  readonly done: Promise<boolean>;
-  readonly abort: AbortController;
-  users: number;
-}
-
 export class LoanInputs {
   readonly #options: LoanInputsOptions;
-  /** By digest and form. */
-  readonly #downloads = new Map<string, Download>();
+  /** By digest and form; each resolves with whether the blob is kept encrypted. */
+  readonly #downloads = new SharedDownloads<boolean>((error) => error instanceof TriesUsedUp);
 
   constructor(options: LoanInputsOptions) {
     this.#options = options;
@@ -60,48 +54,15 @@ export class LoanInputs {
 
   async #share(file: FileRef, signal: AbortSignal): Promise<boolean> {
     const key = `${file.digest} ${file.encrypted === true}`;
-    const former = this.#downloads.get(key);
-    if (former) {
+    const download = async (either: AbortSignal) => {
+      const hold = this.#options.files.hold();
       try {
-        return await this.#use(former, key, signal);
-      } catch (error) {
-        // Its tries had begun before this loan.
-        if (!(error instanceof TriesUsedUp)) throw error;
+        return await this.#download(file, hold, either);
+      } finally {
+        hold.release();
       }
-    }
-    return this.#use(this.#downloads.get(key) ?? this.#begin(file, key), key, signal);
-  }
-
-  #begin(file: FileRef, key: string): Download {
-    const abort = new AbortController();
-    const hold = this.#options.files.hold();
-    const done = this.#download(file, hold, abort.signal).finally(() => {
-      hold.release();
-      this.#forget(key, abort);
-    });
-    const download = { done, abort, users: 0 };
-    this.#downloads.set(key, download);
-    return download;
-  }
-
-  async #use(download: Download, key: string, signal: AbortSignal): Promise<boolean> {
-    download.users++;
-    try {
-      return await abortable(download.done, signal);
-    } finally {
-      download.users--;
-      if (download.users === 0) {
-        download.abort.abort(new Error('no loan needs it any more'));
-        // A new loan starts another download instead of joining the aborted one.
-        this.#forget(key, download.abort);
-        await download.done.catch(() => undefined);
-      }
-    }
-  }
-
-  /** Only this download: another one of the same blob may have begun since. */
-  #forget(key: string, abort: AbortController): void {
-    if (this.#downloads.get(key)?.abort === abort) this.#downloads.delete(key);
+    };
+    return this.#downloads.share(key, download, signal);
   }
 
   /** Resolves with whether the blob is kept encrypted. */
