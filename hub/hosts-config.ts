@@ -112,8 +112,8 @@ const givenKeys = z
 
 const HOUR_MS = 3_600_000;
 
-/** Options of a recipe that are not its own to give: those by which the hub could not find its jobs again, and those by which a host would get another
- *  time than its recipe says, so that hosts would come for tasks that they have no time for. HTCondor takes the last line of a name: the driver's. */
+/** Options that a recipe must not give: with some, the hub would not find its jobs again; with others, a host would get another time than `wallTime`, and
+ *  hosts would come for tasks for which they have too little. HTCondor takes the last of several lines, which is the driver's. */
 const OWN_OPTIONS: Readonly<Record<string, Readonly<Record<'job' | 'time', RegExp>>>> = {
   slurm: { job: /^(?:--(?:clusters|job-name|array)(?:=|$)|-[MJa])/, time: /^(?:--ti|-t)/ },
   'grid-engine': { job: /^-(?:N|t|terse|sync)$/, time: /(?:^|,)[hs]_rt(?:=|$)/ },
