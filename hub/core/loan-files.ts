@@ -1,7 +1,9 @@
 /** Files of a loan for the output storage of its home: here they are among the outputs, in a folder of their own. */
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
+import { RESERVED_PREFIX } from '@workbench-hub/shared/domain/relative-path';
 
-const STORED_FOLDER = '.output-storage/';
+/** No output of a job has such a name. */
+const STORED_FOLDER = `${RESERVED_PREFIX}output-storage/`;
 
 /** All files of a loan as outputs. */
 export function asLoanFiles(

@@ -111,11 +111,12 @@ describe('a task on a lent instance', () => {
     const id = await api.batchJob();
     const { ref } = await press.hear('assign');
     const stored = { path: 'field.bin', ...(await press.upload('x'.repeat(100_000))) };
-    press.report(ref, 'OK', { storedFiles: [stored] });
+    const output = { ...stored, path: '.output-storage/a/field.bin' };
+    press.report(ref, 'OK', { storedFiles: [stored], outputFiles: [output] });
     const result = await resultOf(api, id, 'execute-batch-job');
     const name = (result['storedFiles'] as { name: string }[])[0]?.name ?? '';
     expect((await api.get(`/api/2.0/storage/output/${name}/download`)).text).toHaveLength(100_000);
-    expect(result['outputFiles']).toEqual([]);
+    expect(result['outputFiles']).toMatchObject([{ filename: 'field.bin' }]);
   });
 
   it('is canceled at the site when it is canceled by force at home, which gets the files', async () => {
