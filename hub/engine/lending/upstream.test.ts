@@ -286,3 +286,34 @@ it('what a loan prints is passed on though the upstream was joined again before 
   expect([connections.length, output]).toEqual([2, ['2: step 1']]);
   await upstream.stop();
 });
+
+it('what a loan prints is passed on after a read of it has failed', async () => {
+  const { hub, output, connections, assign } = silentHub();
+  const { state, instances } = onePress();
+  const found = { sizeBytes: 3, isEncrypted: false, open: () => undefined };
+  const files = { hold: () => ({ release: () => undefined }), find: async () => found };
+  let follows = 0;
+  const logFollower = {
+    follow: async function* (_id: string, _from: unknown, end: AbortSignal) {
+      if (++follows === 1) throw new Error('the database is away');
+      yield { type: 'output', offset: 0, text: 'step 1' };
+      await new Promise((resolve) => end.addEventListener('abort', resolve));
+    },
+  };
+  const transitions = {
+    create: async ({ id }: Task) => {
+      upstream.enqueued(id);
+      state.taskId = id;
+    },
+  };
+  const scheduler = { place: async () => true };
+  const { upstream } = upstreamAt(hub, { instances, files, transitions, scheduler, logFollower });
+  await upstream.start([]);
+  await runtime.advance(0);
+  assign({ ...assignment(1), job: BATCH_JOB });
+  await runtime.advance(0);
+  expect([follows, output]).toEqual([1, []]);
+  await runtime.advance(5000);
+  expect([follows, output, connections.length]).toEqual([2, ['1: step 1'], 1]);
+  await upstream.stop();
+});

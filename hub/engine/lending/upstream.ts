@@ -15,6 +15,7 @@ import { NO_TRACING } from '@workbench-hub/shared/joining/ports/tracing';
 import { Reporting } from '@workbench-hub/shared/joining/reporting';
 import { withAnyOf } from '@workbench-hub/shared/runtime/abortable';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AuditTrail } from '../../core/ports/audit.js';
 import type { BlobStore } from '../../core/ports/blobs.js';
@@ -68,6 +69,8 @@ export interface UpstreamPorts {
 const OPEN_FOR_EACH = 4;
 /** Assignments that it may have open in any case. */
 const OPEN_AT_LEAST = 1000;
+/** Time until the output of a loan is followed again after that has failed. */
+const FOLLOW_AGAIN_MS = 5000;
 /** Time in which changes of what is lent are gathered before the hub joins again. */
 const REJOIN_AFTER_MS = 1000;
 
@@ -354,23 +357,29 @@ export class Upstream {
 
   /** Passes on what the scripts print, from the beginning that is still kept. Never rejects. */
   async #follow(loan: OpenLoan, connection: HubConnection): Promise<void> {
-    if (!loan.isFollowed || !loan.hasTask || loan.isReported || loan.followedOn === connection) return;
-    loan.followedOn = connection;
-    await withAnyOf([loan.over, connection.ended], (end) => this.#passOn(loan, connection, end));
+    let isOver = false;
+    while (!isOver && loan.isFollowed && loan.hasTask && !loan.isReported && loan.followedOn !== connection) {
+      loan.followedOn = connection;
+      isOver = await withAnyOf([loan.over, connection.ended], (end) => this.#passOn(loan, connection, end));
+    }
   }
 
-  async #passOn(loan: OpenLoan, connection: HubConnection, end: AbortSignal): Promise<void> {
+  /** Resolves with whether there is nothing more to pass on over this connection. Never rejects. */
+  async #passOn(loan: OpenLoan, connection: HubConnection, end: AbortSignal): Promise<boolean> {
     const { taskId, ref } = loan;
     try {
       for await (const event of this.#ports.logFollower.follow(taskId, { attempt: 0, offset: 0 }, end)) {
         if (event.type === 'output' && !connection.isCongested())
           connection.sendOutput(ref, event.offset, event.text);
       }
+      return true;
     } catch (error) {
-      if (end.aborted) return;
-      // The task may not be in the store yet.
+      if (end.aborted) return true;
+      // The task may not be in the store yet; another one who follows need not wait for this pause.
       loan.followedOn = undefined;
-      this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on');
+      this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on; trying again');
+      await pause(this.#ports.runtime.timers, FOLLOW_AGAIN_MS, end).catch(() => undefined);
+      return end.aborted;
     }
   }
 
