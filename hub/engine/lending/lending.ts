@@ -5,6 +5,7 @@ import type { SignalListener } from '../../core/ports/signals.js';
 import type { UpstreamView } from '../../core/ports/upstreams.js';
 import type { Loan, Task } from '../../core/task.js';
 import type { TaskSubscriber } from '../../core/task-events.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import type { UpstreamSettings } from './lending-settings.js';
 import { LoanRecall, type LoanRecallOptions } from './loan-recall.js';
@@ -19,6 +20,7 @@ export interface LendingOptions
   extends UpstreamPorts,
     Pick<LoanRecallOptions, 'queue' | 'exclusions' | 'scheduler'> {
   readonly scheduler: Pick<Scheduler, 'place' | 'groupsFor'>;
+  readonly hostEnds: Pick<HostEnds, 'leftMsOf' | 'isAllowed'>;
   /** Undefined for a hub that never has a loan. */
   readonly upstreams: readonly ConfiguredUpstream[] | undefined;
 }
@@ -30,10 +32,12 @@ export class Lending {
 
   constructor(options: LendingOptions) {
     this.#options = options;
-    const { queue, scheduler, exclusions, archive, transitions, instances, isPaused, log } = options;
+    const { queue, scheduler, exclusions, hostEnds, archive, transitions, instances, isPaused, log } =
+      options;
     const { clock, timers } = options.runtime;
     this.#recall = new LoanRecall({
-      ...{ queue, scheduler, exclusions, archive, transitions, instances, isPaused, clock, timers, log },
+      ...{ queue, scheduler, exclusions, hostEnds, archive, transitions, instances, isPaused },
+      ...{ clock, timers, log },
       loans: () => this.#upstreams.flatMap((upstream) => upstream.occupying()),
     });
   }

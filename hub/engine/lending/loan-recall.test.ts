@@ -15,6 +15,9 @@ let loans: OccupyingLoan[];
 let waiting: { id: string; sinceMs: number; formerEndMs?: number }[];
 let views: Map<string, Pick<InstanceView, 'status' | 'drain'>>;
 let excludedAgents: Set<string>;
+/** Tasks that do not end in time on any host. */
+let tooLong: Set<string>;
+let failures: number;
 let isPaused: boolean;
 let canceled: string[];
 let recall: LoanRecall;
@@ -25,6 +28,8 @@ beforeEach(() => {
   waiting = [];
   views = new Map();
   excludedAgents = new Set();
+  tooLong = new Set();
+  failures = 0;
   isPaused = false;
   canceled = [];
   recall = new LoanRecall({
@@ -39,9 +44,11 @@ beforeEach(() => {
           requirementKey: requirementKey({ version: null, labels: ['forming'] }),
           priorityRank: 2,
           sequence,
+          timeLimitS: tooLong.has(id) ? 7200 : null,
         })),
     },
     exclusions: { isAllowed: (_, agentId) => !excludedAgents.has(agentId) },
+    hostEnds: { isAllowed: ({ timeLimitS }) => timeLimitS !== 7200 },
     archive: {
       find: async (taskId) => {
         const own = waiting.find(({ id }) => id === taskId);
@@ -56,6 +63,7 @@ beforeEach(() => {
     },
     transitions: {
       cancel: async ({ id }) => {
+        if (failures-- > 0) throw new Error('the database is away');
         canceled.push(id);
         return true;
       },
@@ -130,6 +138,23 @@ describe('loans are recalled', () => {
     expect(canceled).toEqual(['loan-1', 'loan-2']);
   });
 
+  it('for the next task when none can help the first one', async () => {
+    lent('loan-1', 'press');
+    waits('long', 10 * WAIT_MS);
+    waits('own', WAIT_MS);
+    tooLong.add('long');
+    await passes(2);
+    expect(canceled).toEqual(['loan-1']);
+  });
+
+  it('a second later when that has failed', async () => {
+    lent('loan-1', 'press');
+    waits('own', WAIT_MS);
+    failures = 1;
+    await passes(3);
+    expect(canceled).toEqual(['loan-1']);
+  });
+
   it.each<[string, () => void]>([
     [
       'no task may begin',
@@ -144,6 +169,7 @@ describe('loans are recalled', () => {
       () => void views.set('press', { status: 'UP', drain: { agentId: 'at-press', by: 'anna', sinceMs: 0 } }),
     ],
     ['the task avoids its agent', () => void excludedAgents.add('at-press')],
+    ['its host has too little time for the task', () => void tooLong.add('own')],
     [
       'the loan is being ended already',
       () => {

@@ -16,6 +16,7 @@ import type { TaskArchive } from '../../core/ports/task-archive.js';
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { AgentExclusions } from '../agents/agent-exclusions.js';
 import type { Instances } from '../instances/instances.js';
+import type { HostEnds } from '../scheduling/host-ends.js';
 import { readHeads } from '../scheduling/read-heads.js';
 import type { Scheduler } from '../scheduling/scheduler.js';
 import type { TaskTransitions } from '../transitions/task-transitions.js';
@@ -39,6 +40,7 @@ export interface LoanRecallOptions {
   readonly scheduler: Pick<Scheduler, 'groupsFor'>;
   readonly queue: Pick<TaskQueue, 'heads'>;
   readonly exclusions: Pick<AgentExclusions, 'isAllowed'>;
+  readonly hostEnds: Pick<HostEnds, 'isAllowed'>;
   readonly archive: Pick<TaskArchive, 'find' | 'formerAttempts'>;
   readonly transitions: Pick<TaskTransitions, 'cancel'>;
   readonly instances: Pick<Instances, 'classes' | 'find'>;
@@ -50,6 +52,8 @@ export interface LoanRecallOptions {
 const EVERY_MS = 1000;
 /** Waiting tasks that are looked at in a pass. */
 const MAX_TASKS = 100;
+/** Of these, tasks beyond the number of loans: there may be no loan that helps the first ones. */
+const PASSED_OVER = 20;
 /** Shortest time between two recalls for one task: that of a slow start of an instance. */
 const AGAIN_AFTER_MS = 300_000;
 
@@ -115,15 +119,14 @@ export class LoanRecall {
     const classes = instances.classes.filter((instanceClass) => keys.has(classKey(instanceClass)));
     const groups = await scheduler.groupsFor(classes);
     if (groups.length === 0) return [];
-    return (await readHeads(queue, timers, groups, Math.min(occupied.length, MAX_TASKS))).heads;
+    return (await readHeads(queue, timers, groups, Math.min(occupied.length + PASSED_OVER, MAX_TASKS))).heads;
   }
 
   /** Recalls a loan for the task if it has waited for long enough. `free` has the instances that no other task gets, and loses one. */
-  async #help({ taskId, requirementKey }: WaitingTask, free: Set<Occupied>): Promise<void> {
-    const { exclusions, clock } = this.#options;
-    const requirement = requirementOfKey(requirementKey);
+  async #help(waiting: WaitingTask, free: Set<Occupied>): Promise<void> {
+    const { taskId } = waiting;
     const fitting = [...free]
-      .filter(({ view }) => fits(requirement, view.profile) && exclusions.isAllowed(taskId, view.agentId))
+      .filter(({ view }) => this.#mayBegin(waiting, view))
       // The loan that began last has the least to lose.
       .sort((a, b) => Number(b.isEnding) - Number(a.isEnding) || (a.taskId < b.taskId ? 1 : -1));
     const [first] = fitting;
@@ -136,8 +139,17 @@ export class LoanRecall {
     const recalled = fitting.find(({ takeBackMs }) => takeBackMs !== null && waitedMs >= takeBackMs);
     if (!recalled) return;
     free.delete(recalled);
-    this.#recalls.set(taskId, clock.monotonicMs());
-    await this.#recall(recalled, taskId);
+    if (await this.#recall(recalled, taskId)) this.#recalls.set(taskId, this.#options.clock.monotonicMs());
+  }
+
+  /** Whether the task may begin on the instance once it is free. */
+  #mayBegin(waiting: WaitingTask, view: InstanceView): boolean {
+    const { exclusions, hostEnds } = this.#options;
+    return (
+      fits(requirementOfKey(waiting.requirementKey), view.profile) &&
+      exclusions.isAllowed(waiting.taskId, view.agentId) &&
+      hostEnds.isAllowed(waiting, { agentId: view.agentId, lentHost: view.lentHost ?? null })
+    );
   }
 
   /** Time since the task was created, or was put back into the queue; negative when it does not wait. */
@@ -149,12 +161,13 @@ export class LoanRecall {
     return clock.nowMs() - Math.max(task.requestedAtMs, last?.endedAtMs ?? 0);
   }
 
-  async #recall({ taskId, instanceId }: Occupied, waitingTaskId: string): Promise<void> {
+  /** Resolves with whether the loan is ended by this. */
+  async #recall({ taskId, instanceId }: Occupied, waitingTaskId: string): Promise<boolean> {
     const { archive, transitions, log } = this.#options;
     const task = await archive.find(taskId);
-    if (!task || hasEnded(task.status)) return;
+    if (!task || hasEnded(task.status)) return false;
     log.info({ taskId, instanceId, waitingTaskId }, 'a loan is taken back for a task of this hub');
-    await transitions.cancel(task, true);
+    return transitions.cancel(task, true);
   }
 
   /** Forgets recalls after which another may follow. */
