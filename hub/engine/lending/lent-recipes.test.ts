@@ -101,11 +101,25 @@ describe('what an upstream wants', () => {
     wantedWithin(
       counts.map((count) => ({ recipe: 'drives', requirement, count })),
       recipe ? [recipe] : [],
+      NOW.room,
     ).map(({ count }) => count);
 
   it('is bounded by the instances that free hosts have', () => {
     expect(within(4)).toEqual([4]);
     expect(within(4, 9, 5)).toEqual([4, 2]);
-    expect(wantedWithin([{ recipe: 'presses', requirement, count: 1 }], recipe ? [recipe] : [])).toEqual([]);
+    const presses = [{ recipe: 'presses', requirement, count: 1 }];
+    expect(wantedWithin(presses, recipe ? [recipe] : [], NOW.room)).toEqual([]);
+  });
+
+  it('is bounded over all recipes by the number of lent instances, and the rest of the last host', () => {
+    const recipes = [spareWith(), spareWith({ name: 'gears' })].flatMap((spare) =>
+      lent({}, { room: 4 }, spare),
+    );
+    const wanted = ['drives', 'gears'].map((name) => ({ recipe: name, requirement, count: 5 }));
+    const countsIn = (room: number) => wantedWithin(wanted, recipes, room).map(({ count }) => count);
+    expect(countsIn(4)).toEqual([5]);
+    expect(countsIn(6)).toEqual([5, 3]);
+    expect(countsIn(0)).toEqual([]);
+    expect(countsIn(NOW.room)).toEqual([5, 5]);
   });
 });

@@ -49,15 +49,20 @@ export function lentRecipes(
   return lent.slice(0, MAX_LENT_RECIPES);
 }
 
-/** Wishes for the recipes that are lent, reduced to the instances that their free hosts have. */
+/** Wishes for the recipes that are lent, reduced to the instances that their free hosts have, and in all to `room`, rounded up to whole hosts. */
 export function wantedWithin(
   wanted: readonly WantedInstances[],
   recipes: readonly LentRecipe[],
+  room: number,
 ): WantedInstances[] {
-  const left = new Map(recipes.map(({ name, instances, free }) => [name, free * instancesOf(instances)]));
+  const ofHost = new Map(recipes.map(({ name, instances }) => [name, instancesOf(instances)]));
+  const left = new Map(recipes.map(({ name, free }) => [name, free * (ofHost.get(name) ?? 0)]));
+  let roomLeft = Math.max(0, room);
   return wanted.flatMap((each) => {
-    const count = Math.min(each.count, left.get(each.recipe) ?? 0);
+    const size = ofHost.get(each.recipe) ?? 1;
+    const count = Math.min(each.count, left.get(each.recipe) ?? 0, Math.ceil(roomLeft / size) * size);
     left.set(each.recipe, (left.get(each.recipe) ?? 0) - count);
+    roomLeft = Math.max(0, roomLeft - count);
     return count === 0 ? [] : [{ ...each, count }];
   });
 }

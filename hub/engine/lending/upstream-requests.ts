@@ -95,7 +95,7 @@ export class UpstreamRequests {
       const spare = await recipeCapacity.all();
       const { isOpen, room } = lent;
       const recipes = lentRecipes(lend, spare, { isOpen, room, nowMs: clock.nowMs() });
-      if (wanted) upstreamWishes.set(name, wantedWithin(wanted, recipes));
+      if (wanted) upstreamWishes.set(name, wantedWithin(wanted, recipes, room));
       return { error: null, text: null, recipes };
     } catch (error) {
       log.error({ err: error }, 'the recipes of this hub could not be told');
