@@ -32,6 +32,23 @@ describe('a host that is given back by a hub that was killed after its submit', 
   });
 });
 
+it('a host is not given back as idle while the inputs of a loan are on their way to it', async () => {
+  await startWith();
+  await create();
+  await pass();
+  const [name] = manager.live as [string];
+  manager.run(name);
+  const agent = await joinAs(name);
+  await pass();
+  await agent.end(agent.latest.ref, 'OK');
+  const begun = engine.instances.awaitLoan(`${name}-sim`);
+  await pass(10 * MINUTE_MS);
+  expect(await statesNow()).toEqual(['JOINED']);
+  begun();
+  await pass(MINUTE_MS);
+  expect(manager.canceled).toEqual([name]);
+});
+
 describe('a host that a hub was about to give back when it was killed', () => {
   /** The hub has drained the agent, and is killed before it takes note of that. */
   const killBetween = async (name: string): Promise<void> => {

@@ -42,7 +42,7 @@ export interface HostPlannerOptions extends Omit<WaitingWorkOptions, 'hasRoom'>,
   readonly allocations: Pick<Allocations, 'latest' | 'ranSince' | 'ranForUsersSince' | 'notes'>;
   readonly instances: Pick<
     Instances,
-    'list' | 'find' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'drainOf' | 'attemptOn'
+    'list' | 'find' | 'findAgent' | 'isReady' | 'idleSinceMsOf' | 'awaitsLoan' | 'drainOf' | 'attemptOn'
   >;
   readonly drains: Pick<AgentDrains, 'drain'>;
   /** Whether no tasks are dispatched. */
@@ -435,7 +435,8 @@ export class HostPlanner {
   #idleForMs(id: string): number {
     const { instances, clock } = this.#options;
     const views = instances.findAgent(id)?.instances ?? [];
-    if (!instances.isReady(id) || views.some(({ working }) => working)) return 0;
+    const isInUse = views.some(({ profile, working }) => working || instances.awaitsLoan(profile.id));
+    if (!instances.isReady(id) || isInUse) return 0;
     const since = views.flatMap(({ profile }) => instances.idleSinceMsOf(profile.id) ?? []);
     return since.length === 0 ? 0 : clock.monotonicMs() - Math.max(...since);
   }

@@ -37,6 +37,8 @@ export class Instances {
   readonly #capacitySubscribers: (() => void)[] = [];
   readonly #changeSubscribers: ((instanceId: string) => void)[] = [];
   readonly #known: KnownInstances;
+  /** Number of loans that are to begin on an instance, by its id. */
+  readonly #awaited = new Map<string, number>();
   #lastRemovalMs: number;
 
   constructor({ clock, timers, log, isForOthers = () => false }: InstancesOptions) {
@@ -301,6 +303,22 @@ export class Instances {
   /** Monotonic time since which the instance is idle; null while it cannot begin a task. */
   idleSinceMsOf(instanceId: string): number | null {
     return this.idleInstance(instanceId)?.idleSinceMs ?? null;
+  }
+
+  /** Notes that a loan is to begin on an idle instance, whose inputs are on their way; the returned function ends that. */
+  awaitLoan(instanceId: string): () => void {
+    const count = (by: 1 | -1) => {
+      const now = (this.#awaited.get(instanceId) ?? 0) + by;
+      if (now === 0) this.#awaited.delete(instanceId);
+      else this.#awaited.set(instanceId, now);
+    };
+    count(1);
+    return () => count(-1);
+  }
+
+  /** Whether a loan is to begin on the instance. */
+  awaitsLoan(instanceId: string): boolean {
+    return this.#awaited.has(instanceId);
   }
 
   /** Agents that are not drained, with an instance of this class that is up, idle or not. */

@@ -21,6 +21,8 @@ const ASSIGNMENT: Assignment = { ref: REF, job: JOB, timeLimitMs: null };
 
 /** Calls of the other parts, in order. */
 let told: unknown[];
+/** Number of loans that the instance awaits. */
+let awaited: number;
 /** Outcome of fetching the inputs. */
 let fetched: (loan: OpenLoan) => Promise<Job>;
 let starts: LoanStarts;
@@ -28,6 +30,7 @@ let loan: OpenLoan;
 
 beforeEach(() => {
   told = [];
+  awaited = 0;
   fetched = async () => JOB;
   starts = new LoanStarts({
     files: { hold: () => ({ release: () => void told.push('released') }) as never },
@@ -39,7 +42,13 @@ beforeEach(() => {
       },
     },
     scheduler: { place: async (_, instanceId) => told.push(`placed on ${instanceId}`) > 0 },
-    instances: { idleInstance: () => ({}) as never },
+    instances: {
+      idleInstance: () => ({}) as never,
+      awaitLoan: () => {
+        awaited++;
+        return () => void awaited--;
+      },
+    },
     reporting: { add: () => void told.push('reported') },
     ends: {
       changed: () => void told.push('changed'),
@@ -55,6 +64,20 @@ beforeEach(() => {
 it('a loan begins with a task for its instance, once its inputs are here', async () => {
   await starts.run(loan, ASSIGNMENT);
   expect(told).toEqual([['created', JOB], 'placed on press', 'released']);
+});
+
+it('the instance awaits a loan until that has begun, or failed', async () => {
+  expect(awaited).toBe(1);
+  fetched = async () => {
+    expect(awaited).toBe(1);
+    return JOB;
+  };
+  await starts.run(loan, ASSIGNMENT);
+  expect(awaited).toBe(0);
+  const failing = starts.accept(ASSIGNMENT, 'hq', 'press') as OpenLoan;
+  fetched = () => Promise.reject(new InputsMissing('headquarters has no such file'));
+  await starts.run(failing, ASSIGNMENT);
+  expect(awaited).toBe(0);
 });
 
 it('a loan whose inputs cannot be had is given back as for a fault of the host', async () => {

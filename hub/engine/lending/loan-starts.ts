@@ -21,7 +21,7 @@ export interface LoanStartsOptions {
   readonly inputs: LoanInputs;
   readonly transitions: Pick<TaskTransitions, 'create'>;
   readonly scheduler: Pick<Scheduler, 'place'>;
-  readonly instances: Pick<Instances, 'idleInstance'>;
+  readonly instances: Pick<Instances, 'idleInstance' | 'awaitLoan'>;
   readonly reporting: Pick<Reporting, 'add'>;
   readonly ends: Pick<LoanEnds, 'changed' | 'giveBack'>;
   /** Called when this hub cannot begin loans now. */
@@ -32,10 +32,18 @@ export interface LoanStartsOptions {
 
 const IN_USE = 'the hub that lends the instance uses it itself';
 
+/** Instance here that a loan is to begin on; and whether it was claimed, once asked. */
+interface Placing {
+  readonly instanceId: string;
+  /** Ends the note that the loan is to begin there. */
+  readonly begun: () => void;
+  placed?: Promise<boolean>;
+}
+
 export class LoanStarts {
   readonly #options: LoanStartsOptions;
-  /** Instances here that loans are to begin on, by task; and whether they were claimed, once asked. */
-  readonly #placing = new Map<string, { readonly instanceId: string; placed?: Promise<boolean> }>();
+  /** By task. */
+  readonly #placing = new Map<string, Placing>();
 
   constructor(options: LoanStartsOptions) {
     this.#options = options;
@@ -50,7 +58,7 @@ export class LoanStarts {
       type: assignment.job.type,
     });
     if (instanceId !== undefined && instances.idleInstance(instanceId)) {
-      this.#placing.set(loan.taskId, { instanceId });
+      this.#placing.set(loan.taskId, { instanceId, begun: instances.awaitLoan(instanceId) });
       return loan;
     }
     const report = { ...loan.ref, outcome: 'RETURNED' as const, message: IN_USE, outputFiles: [], log: null };
@@ -78,6 +86,7 @@ export class LoanStarts {
       if (!(error instanceof InputsMissing)) this.#options.onUnable();
       await ends.giveBack(loan, messageOf(error), { hostFault: true });
     } finally {
+      this.#placing.get(loan.taskId)?.begun();
       this.#placing.delete(loan.taskId);
       hold.release();
     }

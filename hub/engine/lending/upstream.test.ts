@@ -123,6 +123,7 @@ function onePress() {
     attemptOn: () =>
       state.taskId === null ? null : { taskId: state.taskId, attempt: 1, instanceId: 'press' },
     idleSinceMsOf: () => (state.taskId === null ? state.idleSinceMs : null),
+    awaitLoan: () => () => undefined,
     agents: () => [],
   };
   return { state, instances };
