@@ -1125,7 +1125,7 @@ export const RELIABILITY: PagePromises = {
       heldBy: [
         test(
           'test/scenarios/hosts-on-slurm.test.ts',
-          'runs every task once while controller and hub are killed, and leaves no job',
+          'runs every task, again only after a loss, while controller and hub are killed, and leaves no job',
         ),
       ],
     },
