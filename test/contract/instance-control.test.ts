@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FakeAgent } from '../support/agents/fake-agent.js';
 import { HandDrivenRuntime } from '../support/engine/hand-driven-runtime.js';
+import { eventually } from '../support/eventually.js';
 import { HUBS } from '../support/hubs/hubs-under-test.js';
 import { type RunningHub, startHub } from '../support/hubs/running-hub.js';
 import { type Answer, Api, expectError } from '../support/interface/api.js';
@@ -34,9 +35,16 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   agent = await FakeAgent.join(hub);
+  await eventually(isKnownToAll);
 });
 afterEach(() => agent.leave());
 afterAll(() => hub.stop());
+
+/** Whether all hubs know the instance: requests go to them in turn. */
+async function isKnownToAll(): Promise<boolean> {
+  for (let asked = 0; asked < HUBS; asked++) if ((await api.get(BASE)).body['status'] !== 'UP') return false;
+  return true;
+}
 
 /** Requests to the agent, and its replies. */
 async function replies(text: string | null, error: string | null = null) {
