@@ -32,7 +32,8 @@ describe('a host that is given back by a hub that was killed after its submit', 
   });
 });
 
-it('a host is not given back as idle while the inputs of a loan are on their way to it', async () => {
+/** Has a host come for a task, and run it; resolves with its name. */
+async function idleHost(): Promise<string> {
   await startWith();
   await create();
   await pass();
@@ -41,6 +42,11 @@ it('a host is not given back as idle while the inputs of a loan are on their way
   const agent = await joinAs(name);
   await pass();
   await agent.end(agent.latest.ref, 'OK');
+  return name;
+}
+
+it('a host is not given back as idle while the inputs of a loan are on their way to it', async () => {
+  const name = await idleHost();
   const begun = engine.instances.awaitLoan(`${name}-sim`);
   await pass(10 * MINUTE_MS);
   expect(await statesNow()).toEqual(['JOINED']);
@@ -69,14 +75,7 @@ describe('a host that a hub was about to give back when it was killed', () => {
   });
 
   it('is given back as idle when it has joined', async () => {
-    await startWith();
-    await create();
-    await pass();
-    const [name] = manager.live as [string];
-    manager.run(name);
-    const agent = await joinAs(name);
-    await pass();
-    await agent.end(agent.latest.ref, 'OK');
+    const name = await idleHost();
     await killBetween(name);
     expect(await engine.store.allocations.find(name)).toMatchObject({ state: 'ENDED', cause: 'IDLE' });
   });

@@ -52,7 +52,7 @@ export interface LoanRecallOptions {
 const EVERY_MS = 1000;
 /** Waiting tasks that are looked at in a pass. */
 const MAX_TASKS = 100;
-/** Of these, tasks beyond the number of loans: there may be no loan that helps the first ones. */
+/** Tasks that are looked at beyond the number of loans: a task that no loan helps does not hide those behind it. */
 const PASSED_OVER = 20;
 /** Shortest time between two recalls for one task: that of a slow start of an instance. */
 const AGAIN_AFTER_MS = 300_000;

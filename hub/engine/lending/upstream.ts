@@ -375,7 +375,7 @@ export class Upstream {
       return true;
     } catch (error) {
       if (end.aborted) return true;
-      // The task may not be in the store yet; another one who follows need not wait for this pause.
+      // The task may not be in the store yet; a later call need not wait for this pause.
       loan.followedOn = undefined;
       this.#log.warn({ err: error, taskId }, 'the output of a loan could not be passed on; trying again');
       await pause(this.#ports.runtime.timers, FOLLOW_AGAIN_MS, end).catch(() => undefined);
